@@ -22,6 +22,7 @@ import { type ConfigurationServices, configurationOperations } from "./configura
 import { type DeliveryServices, deliveryOperations } from "./delivery/operations.ts";
 import { type ErasureServices, erasureOperations } from "./erasure/operations.ts";
 import { type FeedServices, feedOperations } from "./events/operations.ts";
+import { type GovernanceServices, governanceOperations } from "./governance/operations.ts";
 import { type MediaServices, mediaOperations } from "./media/operations.ts";
 import { type ModelServices, modelOperations } from "./models/operations.ts";
 import { type PolicyServices, policyOperations } from "./policy/operations.ts";
@@ -49,6 +50,7 @@ export const OPERATIONS = [
   ...modelOperations,
   ...budgetOperations,
   ...policyOperations,
+  ...governanceOperations,
   ...statusOperations,
   ...shadowOperations,
 ] as const;
@@ -72,6 +74,7 @@ export type Services = RunServices &
   BudgetServices &
   PolicyServices &
   StatusServices &
+  GovernanceServices &
   ShadowServices;
 
 type Operation = (typeof OPERATIONS)[number];

@@ -48,6 +48,7 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
   ),
   row("Work", "budget", "see what was spent, on what, and what is left", () => import("./commands/budget.ts")),
   row("Work", "models", "list the models, and check that one answers", () => import("./commands/models.ts")),
+  row("Work", "governance", "see how runs are tuned after runs, and stop it", () => import("./commands/governance.ts")),
   row("Proof", "verify", "verify a bundle, a run or the whole home", () => import("./commands/verify.ts")),
   row(
     "Proof",

@@ -26,10 +26,11 @@ export function liveDrafting(
     random,
     store,
     inbox,
-  }: Pick<PartsSurroundings, "clock" | "random"> & Pick<DraftingSettings, "store" | "inbox">,
+    policyState,
+  }: Pick<PartsSurroundings, "clock" | "random"> & Pick<DraftingSettings, "store" | "inbox" | "policyState">,
 ): DraftingSettings {
   return {
-    ...{ store, clock, random, inbox },
+    ...{ store, clock, random, inbox, policyState },
     redactor: liveRedactor(now),
     texts: new PromptTexts((agentId) => now().config.agents[agentId]?.prompt ?? null),
     limitsOf: (agentId) => now().limitsOf(agentId),

@@ -47,13 +47,14 @@ import type { Config } from "./config/config.ts";
 import { applicable, differences, pathsOf } from "./config/config-changes.ts";
 import { policyParser } from "./config/parse-policy.ts";
 import { keyNameOf } from "./config/resolve-api-key.ts";
-import { modelNameOf } from "./configured-models.ts";
+import { modelNameOf, tierOf } from "./configured-models.ts";
 import { type ConfiguredParts, configuredParts, type PartsSurroundings } from "./configured-parts.ts";
 import { takeHome } from "./gateway-access.ts";
 import { assertDatabasePresent } from "./home.ts";
 import { liveDrafting } from "./live-parts.ts";
 import { openCheckpoints } from "./open-checkpoints.ts";
 import { openErasure } from "./open-erasure.ts";
+import { openGovernance } from "./open-governance.ts";
 import { openLogging } from "./open-logging.ts";
 import { openRecords } from "./open-records.ts";
 import { openShadow } from "./open-shadow.ts";
@@ -97,13 +98,17 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const partsSurroundings: PartsSurroundings = {
       ...storedSecrets.lookup,
       ...{ clock, random, isAccepted, token: options.token, toolsFor, onDefect },
-      homeDirectory: options.modelsHome ?? home.directory,
       ...{ moreTools: options.moreTools ?? [], overModel: options.overModel },
     };
     let now = configuredParts({ config, readVariable: options.readVariable }, partsSurroundings, null);
     /** With what waits for a restart. */
     let written = options.written ?? config;
-    const drafting = liveDrafting(() => now, { clock, random, store, inbox });
+    const governance = openGovernance({
+      ...{ store, clock, onDefect, settings: () => now.config.governance, isBusy: () => runtime.isBusy },
+      tierOf: (model) => tierOf(now.config, model),
+    });
+    const { policyState } = governance;
+    const drafting = liveDrafting(() => now, { clock, random, store, inbox, policyState });
     const { redactor, texts, limitsOf } = drafting;
     logging.use(() => now, redactor);
     const findModel: FindModel = (ref) => now.findModel(ref);
@@ -215,6 +220,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
         runEvents.ended(run);
         feed.changed("session", run.sessionId);
         records.wake();
+        governance.wake();
         delivery.wake();
         compaction.runEnded(run);
       },
@@ -223,7 +229,10 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const erasure = openErasure({ store, clock, home, context: sessionContext, records, redactor, inbox, onDefect });
     await erasure.resume();
     // What ended before a crash, and is in no file yet.
-    if (options.workers !== 0) records.wake();
+    if (options.workers !== 0) {
+      records.wake();
+      governance.wake();
+    }
     ownStore.onUnavailable((error) => runtime.storeFailed(error));
     const nameOfKey = (model: string): string | null => keyNameOf(now.config, model);
     const summarize: Toolbox["summarize"] = (call) => now.toolbox.summarize(call);
@@ -301,6 +310,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       operations: bindOperations({
         ...{ assistant, approvals, capabilities, marks, store, clock, sessions, media, secrets, chat },
         ...{ compaction, delivery, shadow, feed, access, configuration, ...administration, ...erasure },
+        governance: governance.service,
         get toolbox() {
           return now.toolbox;
         },
@@ -328,6 +338,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
           await shadow.stop();
           await Promise.all([runtime.stop(graceMs), delivery.stop(graceMs), administration.conformance.close()]);
           await erasure.settle();
+          await governance.close(runtime.isIntact);
           await records.close(runtime.isIntact);
           if (runtime.isIntact) {
             await appendCheckpoint(plainStore, signing.sign, clock);

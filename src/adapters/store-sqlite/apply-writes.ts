@@ -11,6 +11,7 @@ import { CAPABILITY_WRITES } from "./capabilities.ts";
 import type { Prepare } from "./connection.ts";
 import { ERASURE_WRITES } from "./erasures.ts";
 import { GHOST_WRITES } from "./ghosts.ts";
+import { GOVERNANCE_WRITES } from "./governance.ts";
 import { IMPORT_WRITES } from "./imports.ts";
 import { LedgerAppender } from "./ledger.ts";
 import { MEDIA_WRITES } from "./media.ts";
@@ -40,6 +41,7 @@ const WRITES: WriteHandlers<Exclude<Write["type"], "append-entries" | "reserve-s
   ...SECRET_WRITES,
   ...GHOST_WRITES,
   ...ERASURE_WRITES,
+  ...GOVERNANCE_WRITES,
   "append-ledger": ({ appendLedger }, { draft }) => appendLedger(draft),
 };
 

@@ -8,6 +8,7 @@ import { APPROVAL_LISTS } from "./approvals.ts";
 import { CAPABILITY_LISTS } from "./capabilities.ts";
 import type { Prepare } from "./connection.ts";
 import { GHOST_LISTS } from "./ghosts.ts";
+import { GOVERNANCE_LISTS } from "./governance.ts";
 import { HOME_STATE_LISTS } from "./home-state.ts";
 import { LEDGER_LISTS } from "./ledger.ts";
 import { OUTBOX_LISTS } from "./outbox.ts";
@@ -30,6 +31,7 @@ const LISTS = {
   ...RECORDED_ROW_LISTS,
   ...ACCESS_LISTS,
   ...GHOST_LISTS,
+  ...GOVERNANCE_LISTS,
 };
 
 export type ListName = keyof typeof LISTS;

@@ -14,6 +14,7 @@ import { CAPABILITY_TABLES } from "./capabilities.ts";
 import { preparing, type Tables } from "./connection.ts";
 import { ERASURE_TABLES } from "./erasures.ts";
 import { GHOST_TABLES } from "./ghosts.ts";
+import { GOVERNANCE_TABLES } from "./governance.ts";
 import { IMPORT_TABLES } from "./imports.ts";
 import { JOURNAL_TABLES } from "./journal.ts";
 import { LEDGER_TABLES, LedgerAppender } from "./ledger.ts";
@@ -30,7 +31,7 @@ import { SPEND_TABLES } from "./spend.ts";
 /** "sure" in ASCII: tells our databases from others. */
 export const APPLICATION_ID = 0x73757265;
 
-export const SCHEMA_VERSION = 16;
+export const SCHEMA_VERSION = 17;
 
 const META_TABLES: Tables = {
   1: "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
@@ -56,6 +57,7 @@ const SUBJECTS: readonly Tables[] = [
   ACCESS_TABLES,
   GHOST_TABLES,
   ERASURE_TABLES,
+  GOVERNANCE_TABLES,
 ];
 
 const FIRST_WITH_RECORDS = 9;

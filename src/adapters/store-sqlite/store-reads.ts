@@ -13,6 +13,7 @@ import { capabilitiesOf } from "./capabilities.ts";
 import { type Prepare, preparing } from "./connection.ts";
 import { mediaOf, pendingErasures } from "./erasures.ts";
 import { findGhost, latestGhostOf } from "./ghosts.ts";
+import { governanceTiers, measuredThrough } from "./governance.ts";
 import { countOpenRuns } from "./home-state.ts";
 import { findImport, importedTurns } from "./imports.ts";
 import { headOf, readBodies, readEntries } from "./journal.ts";
@@ -97,6 +98,8 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     findPairingByCode: (code) => reading.read((prepare) => findPairingByCode(prepare, code)),
     heldFor: (runId) => reading.read((prepare) => heldFor(prepare, runId)),
     storedSecrets: () => reading.read(storedSecrets),
+    governanceTiers: () => reading.read(governanceTiers),
+    measuredThrough: () => reading.read(measuredThrough),
     findMedia: (ref) => reading.read((prepare) => findMedia(prepare, ref)),
     waitingMedia: (owner) => reading.read((prepare) => waitingMedia(prepare, owner)),
     findGhost: (id) => reading.read((prepare) => findGhost(prepare, id)),
@@ -118,6 +121,10 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     ghostTimes: (sinceMs, limit) => listHere("ghostTimes", sinceMs, limit),
     listGhosts: (filter, page) => listHere("listGhosts", filter, page),
 
+    // A window of runs, by an index.
+    measuredRuns: (tier, page) => listHere("measuredRuns", tier, page),
+
+    policyChanges: (page) => list("policyChanges", page),
     runsAfter: (position, limit) => list("runsAfter", position, limit),
     listRuns: (filter) => list("listRuns", filter),
     openRunsOf: (sessionId, limit) => list("openRunsOf", sessionId, limit),

@@ -41,6 +41,7 @@ export function mayMark({ kind, labels }: Entry): boolean {
 
 const NONE: readonly ChangedRecord[] = [];
 const BUDGET: readonly ChangedRecord[] = [{ record: "budget", id: null }];
+const GOVERNANCE: readonly ChangedRecord[] = [{ record: "governance", id: null }];
 const PAIRING: readonly ChangedRecord[] = [{ record: "pairing", id: null }];
 
 function recordsIn(write: Write): readonly ChangedRecord[] {
@@ -100,6 +101,8 @@ function recordsIn(write: Write): readonly ChangedRecord[] {
       return [one("ghost", write.ghost.id)];
     case "decide-ghost":
       return [one("ghost", write.id)];
+    case "advance-tier":
+      return GOVERNANCE;
     case "append-ledger": {
       const record = RECORD_OF_LEDGER[write.draft.kind];
       return record === undefined ? NONE : [one(record, null)];

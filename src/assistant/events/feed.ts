@@ -25,6 +25,7 @@ export const RECORD_KINDS = [
   "model",
   "mark",
   "ghost",
+  "governance",
 ] as const;
 export type RecordKind = (typeof RECORD_KINDS)[number];
 

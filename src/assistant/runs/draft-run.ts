@@ -9,6 +9,7 @@ import { childTerms, type RemainingBudget } from "../../kernel/contract/child-co
 import type { ExecutionContract, Routing } from "../../kernel/contract/contract.ts";
 import { DEFAULT_TERMS } from "../../kernel/contract/default-terms.ts";
 import { sealContract } from "../../kernel/contract/seal-contract.ts";
+import type { PolicyState } from "../../kernel/governance/policy-state.ts";
 import type { CarvedBudget } from "../../kernel/journal/event.ts";
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
@@ -36,7 +37,7 @@ import type { PromptTexts } from "../context/prompt-texts.ts";
 import { keepSupplied, suppliedTexts } from "../context/supplied-context.ts";
 import { sessionKey } from "../sessions/session-key.ts";
 import { messageProblem, redactSupplied, secretProblem, suppliedProblem } from "./check-request.ts";
-import { constrainTerms, contractTerms, priceProblem, underModel } from "./contract-terms.ts";
+import { contractTerms, priceProblem, underModel } from "./contract-terms.ts";
 import { fileNote, type ReadImage, readMedia } from "./read-media.ts";
 import { type FileItem, idempotencyOf, type RunRequest, type SuppliedContext } from "./run-request.ts";
 import { type Ceilings, defaultOutputTokens } from "./term-bounds.ts";
@@ -62,6 +63,8 @@ export interface DraftingSettings {
   readonly limitsOf: LimitsOf;
   readonly inbox: Inbox;
   readonly isAgent: (agentId: string) => boolean;
+  /** What governance would have a contract of this model drafted under; null: governance is off. */
+  readonly policyState: (model: string) => Promise<PolicyState | null>;
   /** From the request, the agent, the router or the configuration; a message when it cannot be used. */
   readonly chooseModel: (asked: string | null, agentId: string, task: TaskContext) => ChosenModel;
 }
@@ -118,6 +121,7 @@ export async function draftRun(settings: DraftingSettings, request: RunRequest):
     capabilities: granted,
     ceilings: settings.ceilings,
     maxToolTokens: settings.limitsOf(agentId).toolTokens,
+    policyState: await settings.policyState(chosen.model.ref),
   });
   if (!drafted.ok) return refuse("invalid.request", drafted.problem);
   const runId = asRunId(newId("run", settings.random));
@@ -309,8 +313,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
       ? defaultOutputTokens(chosen.model, level, { ...settings.ceilings, maxSpendMicrousd })
       : contract.maxOutputTokens;
     const terms = underModel(carved.terms, chosen.model, chosen.routing, room);
-    const constrained = constrainTerms(terms, chosen.model, settings.toolbox.tools);
-    const child = sealContract({ ...constrained, strictMode: false, tokenGate: false });
+    const child = sealContract({ ...terms, strictMode: false, tokenGate: false });
     // Does not wait for the tokenizer to load: an estimate is good enough for a task of a few lines.
     const session: BegunSession["session"] = {
       sessionId: asSessionId(newId("session", settings.random)),

@@ -15,7 +15,7 @@ import { AGENT_ID_PATTERN } from "../../kernel/vocabulary/agent-id.ts";
 import { MODEL_TIERS } from "../../kernel/vocabulary/model-tier.ts";
 import { CHANNEL_CLASSES, RISK_CLASSES } from "../../kernel/vocabulary/risk.ts";
 import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
-import { GPUS, MODEL_PROFILES, PROVIDER_KINDS, THINKING_MODES } from "./config.ts";
+import { MODEL_PROFILES, PROVIDER_KINDS, THINKING_MODES } from "./config.ts";
 import { DEFAULT_CONFIG as DEFAULT } from "./default-config.ts";
 import type { WrittenConfig } from "./known-providers.ts";
 
@@ -107,9 +107,6 @@ const Provider = z.strictObject({
   models: z._default(z.record(ModelId, Model), {}),
   defaults: section({ model: z.optional(ModelId) }),
   modelPath: z.optional(FilePath),
-  threads: z.optional(integer(1, 1024)),
-  gpu: z.optional(z.union([z.literal(false), z.enum(GPUS)])),
-  idleS: z.optional(integer(1, SECONDS_A_DAY)),
 });
 
 const Models = section({
@@ -276,6 +273,12 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
   output: section({ thinking_mode: z._default(z.enum(THINKING_MODES), DEFAULT.output.thinking_mode) }),
   channels: z._default(z.record(ChannelName, Channel), {}),
   budgets: Budgets,
+  governance: section({
+    enabled: flag(DEFAULT.governance.enabled),
+    warmupRuns: z.exactOptional(integer(1, 100_000)),
+    windowRuns: z.exactOptional(integer(3, 1000)),
+    freezeRuns: z.exactOptional(integer(0, 100_000)),
+  }),
   redaction: section({ emails: flag(DEFAULT.redaction.emails), phones: flag(DEFAULT.redaction.phones) }),
   logging: section({
     maxBytes: z._default(integer(65_536, 2 ** 40), DEFAULT.logging.maxBytes),

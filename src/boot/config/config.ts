@@ -4,6 +4,7 @@
  */
 
 import type { ContextLimits } from "../../assistant/context/context-limits.ts";
+import type { GovernanceSettings } from "../../assistant/governance/governance.ts";
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import type { ModelTier } from "../../kernel/vocabulary/model-tier.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
@@ -11,7 +12,6 @@ import type { Budgets } from "../../runtime/spend/budget-scopes.ts";
 
 export const PROVIDER_KINDS = ["openai_compatible", "anthropic", "llama_cpp", "builtin"] as const;
 export const MODEL_PROFILES = ["native-tools", "marker-json", "grammar-json"] as const;
-export const GPUS = ["auto", "cuda", "vulkan", "metal"] as const;
 export const THINKING_MODES = ["never", "on_error", "always"] as const;
 
 export interface ModelSettings {
@@ -22,7 +22,7 @@ export interface ModelSettings {
   readonly supportsVision: boolean;
   /** Can the model be forced to call a tool (`tool_choice: required`)? Absent: as its provider says. */
   readonly supportsToolChoice?: boolean | undefined;
-  /** Absent: native-tools; of kind llama_cpp grammar-json. */
+  /** Absent: native-tools. */
   readonly profile?: (typeof MODEL_PROFILES)[number] | undefined;
   readonly tier?: ModelTier | undefined;
   /** Its default thinking level. Only a model with one accepts levels. */
@@ -49,12 +49,6 @@ export interface ProviderSettings {
   readonly defaults: { readonly model?: string | undefined };
   /** For models without one of their own. */
   readonly modelPath?: string | undefined;
-  /** Of kind llama_cpp; absent: as many as llama.cpp finds useful. One thread gives the same answer to the same request. */
-  readonly threads?: number | undefined;
-  /** Of kind llama_cpp; absent: false. */
-  readonly gpu?: (typeof GPUS)[number] | false | undefined;
-  /** Of kind llama_cpp: without a request for so long, the model leaves memory. */
-  readonly idleS?: number | undefined;
 }
 
 /** `provider:model` in parts (P-1.4). */
@@ -132,6 +126,7 @@ export interface Config {
   readonly output: { readonly thinking_mode: (typeof THINKING_MODES)[number] };
   readonly channels: Readonly<Record<string, ChannelSettings>>;
   readonly budgets: Budgets;
+  readonly governance: GovernanceSettings;
   readonly redaction: { readonly emails: boolean; readonly phones: boolean };
   /** Of one log: the bytes of a file, and how many files are kept. */
   readonly logging: { readonly maxBytes: number; readonly maxFiles: number };

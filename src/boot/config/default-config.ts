@@ -45,6 +45,7 @@ export const DEFAULT_CONFIG: Config = {
   output: { thinking_mode: "on_error" },
   channels: {},
   budgets: {},
+  governance: { enabled: false },
   redaction: { emails: false, phones: false },
   logging: { maxBytes: 5_242_880, maxFiles: 5 },
   shadow: {

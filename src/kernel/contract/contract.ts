@@ -12,7 +12,7 @@ import { CHANNEL_CLASSES } from "../vocabulary/risk.ts";
 import { Count, closed, HashSchema, nullable } from "../vocabulary/schema-primitives.ts";
 
 /** Counts the changes of `step()` that would alter older journals: `machine/changes.ts` lists them. */
-export const MACHINE_VERSION = 4;
+export const MACHINE_VERSION = 5;
 /** Machines before this one refused a contract with a `summarizer_model`. */
 export const SUMMARIZERS_SINCE = 3;
 

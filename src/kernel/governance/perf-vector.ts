@@ -19,7 +19,7 @@ export const PerfVectorSchema = Type.Object(
     retryCount: Count,
     /** Share of the tightest limit that was left, as the limits are without governance. */
     budgetEfficiency: Share,
-    /** Share of the proposed calls that repeat an earlier one. */
+    /** Share of the proposed calls that repeat an earlier one; one that was skipped may be proposed again. */
     duplicateCallRatio: Share,
     anomalyIgnoredCount: Count,
     hardFailures: Count,
@@ -56,7 +56,7 @@ export interface MeasuredRun {
   readonly format_retries: number;
   readonly tokens: number;
   readonly elapsed_ms: number;
-  readonly calls: { readonly proposed: number; readonly duplicate: number };
+  readonly calls: { readonly proposed: number; readonly skipped: number; readonly duplicate: number };
   readonly error_log: readonly { readonly code: string }[];
 }
 
@@ -88,12 +88,12 @@ const FROM_OUTSIDE: ReadonlySet<string> = new Set<FailureReason>([
 export function measureRun(run: MeasuredRun, limits: MeasuredLimits, anomaliesIgnored: number): Measured | null {
   const isSilent = run.outcome === "INTERRUPTED" || run.outcome === "FAILED_PREFLIGHT" || run.steps === 0;
   if (isSilent || (run.reason !== null && FROM_OUTSIDE.has(run.reason))) return null;
-  const { proposed, duplicate } = run.calls;
+  const { proposed, skipped, duplicate } = run.calls;
   const vector: PerfVector = {
     protocolCompliance: share(run.steps - run.format_retries, run.steps),
     retryCount: run.format_retries,
     budgetEfficiency: 1 - largestShareUsed(run, limits),
-    duplicateCallRatio: proposed === 0 ? 0 : share(duplicate, proposed),
+    duplicateCallRatio: proposed === 0 ? 0 : share(duplicate - skipped, proposed),
     anomalyIgnoredCount: anomaliesIgnored,
     hardFailures: run.outcome.startsWith("FAILED_") ? 1 : 0,
   };

@@ -17,10 +17,10 @@ export interface PolicyState {
   readonly autonomyBias: number;
   /** Scales `max_output_tokens`: by half as much again for each step. */
   readonly verbosityBias: number;
-  /** A critic reads the draft of an answer before anyone else does. */
+  /** Always false: contracts have a place for it, but nothing acts on it in this version, so nothing switches it. */
   readonly critiqueEnabled: boolean;
 }
-/** The parameters that are moved by what was measured. `critiqueEnabled` follows a predicate. */
+/** The parameters that are moved by what was measured. */
 export type MovedParameter = Exclude<keyof PolicyState, "critiqueEnabled">;
 
 export const NEUTRAL_STATE: PolicyState = {
@@ -81,7 +81,7 @@ export function clamped(state: PolicyState, tier: ModelTier): PolicyState {
     stepLimitMultiplier: within("stepLimitMultiplier"),
     autonomyBias: within("autonomyBias"),
     verbosityBias: within("verbosityBias"),
-    critiqueEnabled: state.critiqueEnabled === true,
+    critiqueEnabled: false,
   };
 }
 

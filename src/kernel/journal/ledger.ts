@@ -7,6 +7,7 @@ import { type Static, Type } from "typebox";
 import type { Capability } from "../vocabulary/capability.ts";
 import { hashCanonical, hashWire } from "../vocabulary/hash.ts";
 import type { Hash, SessionId } from "../vocabulary/identifiers.ts";
+import { MODEL_TIERS } from "../vocabulary/model-tier.ts";
 import { OUTCOMES } from "../vocabulary/outcome.ts";
 import {
   ApprovalIdSchema,
@@ -109,6 +110,8 @@ export const LedgerDataSchemas = {
   ),
   /** Hashes of the policy state before and after. */
   "policy.delta": Type.Object({ ...run, before: HashSchema, after: HashSchema }, closed),
+  /** An operator's: rolled back, or frozen as it is. */
+  "policy.decided": Type.Object({ tier: Type.Enum([...MODEL_TIERS]), before: HashSchema, after: HashSchema }, closed),
   /** The operator vouches for what an untrusted context wrote: by its path's hash, since names may be content. */
   "mark.removed": Type.Object({ pathHash: HashSchema }, closed),
   /** Everything before is from a backup; what the home did after that was taken is not here. */

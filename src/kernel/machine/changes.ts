@@ -38,6 +38,11 @@ export const MACHINE_CHANGES = {
     reason:
       "A contract with a summarizer_model failed preflight; now that model summarises outputs that are over their budget.",
   },
+  "turn.limits-read-only-calls": {
+    since: 5,
+    reason:
+      "A contract may state the policy state it was drafted under. Its autonomy bias limits the read-only calls of one turn; what the model proposed beyond them is skipped, and it may propose that again.",
+  },
 } as const satisfies Record<string, { readonly since: number; readonly reason: string }>;
 
 export type MachineChange = keyof typeof MACHINE_CHANGES;

@@ -6,12 +6,19 @@
  * 3. Any call under `forbidden`, and a forbidden pair, ends the run; nothing of the batch is performed.
  * 4. An approval holds for the plan that was shown: after the last answer every call is planned and decided again.
  *    A changed plan, a changed policy or an expired approval refuses the call.
+ * 5. A turn makes as many read-only calls as the contract's policy state gives it (M-P4c). The rest of the batch is skipped,
+ *    which is no failure; a strict batch runs whole or not at all.
  */
+import type { ExecutionContract } from "../contract/contract.ts";
+import { readOnlyCallsPerTurn } from "../governance/policy-state.ts";
 import type { DecidedCall } from "../journal/entry.ts";
 import type { EventOf, PlannedCall, ProposedCall, RunEvent } from "../journal/event.ts";
+import { TURN_LIMIT } from "../journal/views/call-outcome.ts";
 import { Defect } from "../vocabulary/defect.ts";
 import { FAILURES, type FailureReason } from "../vocabulary/failures.ts";
 import { canAfford, debit } from "./allowance.ts";
+import { isHarmless } from "./call-promise.ts";
+import { hasChange } from "./changes.ts";
 import { isForbiddenPair } from "./cycle.ts";
 import { interruptionOf } from "./deadline.ts";
 import { decideNow, whyAsked } from "./decide-now.ts";
@@ -157,7 +164,26 @@ function conclude(turn: Turn, planned: readonly PlannedCall[], verdicts: readonl
     else if (verdict?.kind === "refused")
       recorded = noteRefusal(recorded, call, verdict.refusal.code, verdict.policyId);
   }
-  return moveTo(recorded, { to: "EXECUTE", calls: ready });
+  const { within, beyond } = withinTurnLimit(turn.state.contract, ready);
+  const skipped = beyond.map(({ callId }) => ({ callId, policyId: TURN_LIMIT }));
+  const limited = update(recorded, { skipped: [...recorded.state.skipped, ...skipped] });
+  return moveTo(limited, { to: "EXECUTE", calls: within });
+}
+
+/** As many read-only calls as the contract's policy state gives a turn; with the first one beyond, the rest is left out (5). */
+function withinTurnLimit(
+  contract: ExecutionContract,
+  calls: readonly ReadyCall[],
+): { within: readonly ReadyCall[]; beyond: readonly ReadyCall[] } {
+  const limit = contract.policyState ? readOnlyCallsPerTurn(contract.policyState) : null;
+  const isLimited = hasChange(contract, "turn.limits-read-only-calls") && !contract.strictMode;
+  if (limit === null || !isLimited) return { within: calls, beyond: [] };
+  let harmless = 0;
+  const end = calls.findIndex((call) => {
+    harmless += isHarmless(call) ? 1 : 0;
+    return harmless > limit;
+  });
+  return end < 0 ? { within: calls, beyond: [] } : { within: calls.slice(0, end), beyond: calls.slice(end) };
 }
 
 /** The answers to approvals, as the entry's result; the events themselves are quoted in `heard`. */

@@ -4,7 +4,6 @@
  * modes; strict mode then rejects what needed recovery. Inline reasoning is taken off first, so nothing in it is read.
  */
 import type { ToolInvocation } from "../vocabulary/message.ts";
-import type { JsonValue } from "../vocabulary/parse-json.ts";
 import { TOOL_CALLS_BEGIN, TOOL_CALLS_END } from "./markers.ts";
 import { readNotes } from "./notes.ts";
 import type { AdapterMode, ProtocolAdapter, ProtocolAdapterResult } from "./protocol-adapter.ts";
@@ -13,12 +12,7 @@ import { hashRawOutput, isCut, isWellFormed, type RawModelOutput } from "./raw-m
 import { stripThoughts } from "./release/thought-stripper.ts";
 import { type ScannedBlocks, scanBlocks } from "./scan-blocks.ts";
 
-/** `document`: text and calls share one JSON document, so all of it is read or none. */
-export type CallChannel = "native" | "text" | "document";
-
-export type DocumentReading =
-  | { readonly ok: true; readonly text: string; readonly calls: readonly JsonValue[] }
-  | { readonly ok: false; readonly failure: ProtocolFailure };
+export type CallChannel = "native" | "text";
 
 export type CallsReading =
   | {
@@ -33,9 +27,7 @@ export interface AdapterDefinition {
   readonly channel: CallChannel;
   /** Version 1 took inline reasoning for a part of the answer. */
   readonly readsThoughts?: true;
-  /** Of the channel `document`. */
-  readonly readDocument?: (content: string) => DocumentReading;
-  readonly readCalls: (raw: RawModelOutput, blocks: ScannedBlocks, calls: readonly JsonValue[]) => CallsReading;
+  readonly readCalls: (raw: RawModelOutput, blocks: ScannedBlocks) => CallsReading;
 }
 
 const BLANK = /^[ \t\r\n]*$/;
@@ -56,12 +48,9 @@ function adapt(definition: AdapterDefinition, written: RawModelOutput, mode: Ada
 
   const unfit = findUnfit(definition.channel, raw);
   if (unfit !== null) return reject(unfit);
-  const document = definition.readDocument?.(raw.content) ?? { ok: true, text: raw.content, calls: [] };
-  if (!document.ok) return reject(document.failure);
-  const blocks = scanBlocks(document.text);
+  const blocks = scanBlocks(raw.content);
   if (blocks.fault !== null) return reject(blocks.fault);
-  if (definition.channel === "document" && blocks.toolCalls !== null) return reject("protocol.wrong-channel");
-  const reading = definition.readCalls(raw, blocks, document.calls);
+  const reading = definition.readCalls(raw, blocks);
   if (!reading.ok) return reject(reading.failure);
   const [recovered] = reading.recovered;
   if (recovered !== undefined && mode === "strict") return reject(recovered);
@@ -78,7 +67,6 @@ function findUnfit(channel: CallChannel, raw: RawModelOutput): ProtocolFailure |
   if (!isWellFormed(raw)) return "protocol.ill-formed-text";
   if (!raw.complete) return "protocol.incomplete";
   const onNative = raw.toolCalls.length > 0;
-  if (channel === "document") return onNative ? "protocol.wrong-channel" : isCut(raw) ? "protocol.truncated" : null;
   const onText = raw.content.includes(TOOL_CALLS_BEGIN) || raw.content.includes(TOOL_CALLS_END);
   if (onNative && onText) return "protocol.mixed-channels";
   if (channel === "native" ? onText : onNative) return "protocol.wrong-channel";

@@ -15,7 +15,6 @@ export const PROTOCOL_FAILURES = [
   "protocol.invalid-json",
   "protocol.duplicate-key",
   "protocol.trailing-garbage",
-  "protocol.not-a-document",
   "protocol.not-an-array",
   "protocol.not-a-call",
   "protocol.unknown-call-key",

@@ -11,7 +11,6 @@
  * S5. After a failed commit or sync of the medium nothing more is accepted: `store.unavailable` until reopened.
  * S6. Reads see everything that was durable when they were called. Every list is paged.
  */
-
 import type { Body } from "../../kernel/journal/body.ts";
 import type { HomeState } from "../../kernel/journal/checkpoint.ts";
 import type { LedgerDraft, LedgerEntry, LedgerHead, LedgerKind, RecordedTable } from "../../kernel/journal/ledger.ts";
@@ -25,6 +24,7 @@ import type { CapabilityDecisionKind, CapabilityReads } from "./stored-capabilit
 import type { DeliveryReads, DeliveryWrite } from "./stored-delivery.ts";
 import type { ErasureReads, ErasureWrite } from "./stored-erasure.ts";
 import type { GhostReads, GhostWrite } from "./stored-ghost.ts";
+import type { GovernanceReads, GovernanceWrite } from "./stored-governance.ts";
 import type { MediaReads, MediaWrite } from "./stored-media.ts";
 import type { SecretReads, SecretWrite } from "./stored-secret.ts";
 import type { RunRange, SessionFilter, SessionReads, SessionWrite, StoredSession } from "./stored-session.ts";
@@ -119,6 +119,7 @@ export type Write =
   | MediaWrite
   | GhostWrite
   | SecretWrite
+  | GovernanceWrite
   /** What a run that has not begun was accepted with, completed by what was said meanwhile in its session. */
   | { readonly type: "complete-acceptance"; readonly runId: RunId; readonly accepted: string }
   /** `store.conflict` when the id, the idempotency key or the inbound message exists. */
@@ -287,6 +288,7 @@ export interface Store
     DeliveryReads,
     GhostReads,
     ErasureReads,
+    GovernanceReads,
     MediaReads,
     SecretReads,
     SessionReads {

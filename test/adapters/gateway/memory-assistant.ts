@@ -209,6 +209,7 @@ export class MemoryAssistant implements Assistant {
       secrets: {} as Services["secrets"],
       // Needs a store (test/boot/erasure.test.ts).
       ...({} as ErasureServices),
+      governance: {} as Services["governance"],
       // Uploads are tested on a real home (test/boot/media.test.ts).
       media: new Media({} as MediaParts),
       delivery: { receiveHook: () => Promise.resolve(NOT_BELIEVED) } as unknown as DeliveryServices["delivery"],

@@ -43,7 +43,11 @@ verifies("M-P4b/vector", "the summary of any run has a vector of the published s
 });
 
 verifies("M-P4b/vector", "six numbers, of one run in full", () => {
-  const run: MeasuredRun = { ...retried("protocol.truncated"), inferences: 5, calls: { proposed: 4, duplicate: 1 } };
+  const run: MeasuredRun = {
+    ...retried("protocol.truncated"),
+    inferences: 5,
+    calls: { proposed: 4, skipped: 0, duplicate: 1 },
+  };
   expect(measureRun(run, AT_ONE, 2)).toEqual({
     vector: {
       protocolCompliance: 0.75,
@@ -83,7 +87,7 @@ verifies("M-P4b/hard", "a hard failure is RED whatever else was measured, and it
       expect(dominanceOf({ ...vector, ...rest, hardFailures: 1 })).toBe("RED");
     }),
   );
-  const soft = measureRun({ ...CALM, calls: { proposed: 4, duplicate: 3 } }, AT_ONE, 0);
+  const soft = measureRun({ ...CALM, calls: { proposed: 4, skipped: 0, duplicate: 3 } }, AT_ONE, 0);
   const hard = measureRun(failed("FAILED_TIMEOUT", "run.timeout"), AT_ONE, 0);
   if (soft === null || hard === null) throw new Error("was not measured");
   const runs = [...Array.from({ length: 7 }, () => soft), hard, hard, hard];

@@ -25,7 +25,7 @@ export const CALM: MeasuredRun = {
   format_retries: 0,
   tokens: 9_000,
   elapsed_ms: 30_000,
-  calls: { proposed: 3, duplicate: 0 },
+  calls: { proposed: 3, skipped: 0, duplicate: 0 },
   error_log: [],
 };
 

@@ -105,6 +105,7 @@ describe("a ledger", () => {
       "mark.removed",
       "pair.accepted",
       "pair.denied",
+      "policy.decided",
       "policy.delta",
       "row.recorded",
       "run.created",

@@ -110,6 +110,7 @@ export function openTrial(options: TrialOptions): Trial {
     redactor,
     texts,
     policy: () => policy,
+    policyState: () => Promise.resolve(null),
     ceilings: DEFAULT_CEILINGS,
     thinkingMode: "never",
     agentThinking: () => options.agentThinking ?? null,

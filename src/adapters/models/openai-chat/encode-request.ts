@@ -5,13 +5,10 @@
  * R2. `tool_choice` is sent only beside tools: servers refuse it without them.
  * R3. An effort is sent only if one was asked for, since servers refuse it for models that do not reason, or if the model
  *     requires one beside tools.
- * R4. A constraint is sent as the JSON Schema that the answer has to fit (`response_format`).
- * R5. A model's reasoning before its calls goes back to it beside them: some servers refuse to continue without.
+ * R4. A model's reasoning before its calls goes back to it beside them: some servers refuse to continue without.
  */
-import type { AnswerSchemas } from "../../../kernel/protocol/grammar/derive-answer-schema.ts";
 import { encodeToolName } from "../../../kernel/protocol/tool-names.ts";
 import type {
-  AnswerConstraint,
   ModelRequest,
   PromptCall,
   PromptImage,
@@ -29,23 +26,17 @@ export interface ChatDialect {
 }
 
 export function encodeRequest(request: ModelRequest, isStreamed: boolean, dialect: ChatDialect): string {
-  const { model, messages, tools, toolChoice, constraint, maxOutputTokens, effort, temperature } = request;
+  const { model, messages, tools, toolChoice, maxOutputTokens, effort, temperature } = request;
   return JSON.stringify({
     model,
     messages: messages.map(encodeMessage),
     ...(tools.length === 0 ? null : { tools: tools.map(encodeTool), tool_choice: toolChoice }),
-    ...(constraint === undefined || constraint.grammar === null ? null : encodeConstraint(constraint)),
     ...effortFields(model, effort, { isTranslated: dialect.translatesEffort, hasTools: tools.length > 0 }),
     ...(temperature === undefined ? null : { temperature }),
     [dialect.limitField]: maxOutputTokens,
     stream: isStreamed,
     ...(isStreamed ? { stream_options: { include_usage: true } } : null),
   });
-}
-
-function encodeConstraint({ entry, grammar }: AnswerConstraint): object {
-  const schema = (JSON.parse(grammar ?? "{}") as AnswerSchemas)[entry];
-  return { response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema } } };
 }
 
 function encodeMessage(message: PromptMessage): object {

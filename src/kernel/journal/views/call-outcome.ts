@@ -51,14 +51,18 @@ export function refusedOutcome({ refusal, policyId }: DecidedCall): CallOutcome 
   return { ...notPerformed("call.refused", error), refusedBy: policyId };
 }
 
+/** The rule by which a turn makes only so many read-only calls. */
+export const TURN_LIMIT = "governance.turn-limit";
+
 /** Validated, but never dispatched: a rule refused it meanwhile, or (null) the turn ended first. */
 export function skippedOutcome(policyId: string | null): CallOutcome {
-  const code = policyId === null ? "invalid.request" : "policy.denied";
+  const code = policyId === null || policyId === TURN_LIMIT ? "invalid.request" : "policy.denied";
   return { ...notPerformed("call.skipped", because(code, `Not run: ${whySkipped(policyId)}.`)), refusedBy: policyId };
 }
 
 function whySkipped(policyId: string | null): string {
   if (policyId === null) return "the turn ended first";
+  if (policyId === TURN_LIMIT) return "this turn has made its read-only calls; propose it again if you still need it";
   if (policyId === "approval.expired") return "its approval expired before its turn came";
   return `policy refused it before its turn came (${policyId})`;
 }

@@ -1,0 +1,111 @@
+/** Governance on a whole home: a scripted model that needs a mutation, what it leaves behind, and an operator's commands. */
+import { writeFile } from "node:fs/promises";
+import { expect, onTestFinished } from "vitest";
+import type { RunRequest } from "../../src/assistant/runs/run-request.ts";
+import { openHome } from "../../src/boot/home.ts";
+import { main } from "../../src/boot/main.ts";
+import { openSurety } from "../../src/boot/open-surety.ts";
+import { systemClock } from "../../src/boot/system-clock.ts";
+import { systemRandomness } from "../../src/boot/system-randomness.ts";
+import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
+import { noApprover } from "../../src/runtime/ports/approver.ts";
+import { answer, type ServerScript, startOpenAiServer } from "../loopback/openai-server.ts";
+import { verifies } from "../requirements.ts";
+import { capturedStreams } from "./captured-streams.ts";
+import { readOk } from "./config/example-config.ts";
+import { temporaryHome } from "./temporary-home.ts";
+
+/** A limit in dollars leaves an answer 6,250 tokens; the model needs 8,000 to write its call. */
+const MODEL = { contextWindow: 100_000, maxOutputTokens: 20_000, costPer1kInput: 0.001, costPer1kOutput: 0.01 };
+const NEEDED = 8_000;
+const needsRoom: ServerScript = ({ body: { messages, max_tokens = 0 } }) => {
+  if (messages.some(({ role }) => role === "tool")) return answer({ text: "There are no files." });
+  const isRetry = messages.at(-1)?.["content"] !== "list files";
+  const finishReason = max_tokens < NEEDED && !isRetry ? "length" : null;
+  return answer({ calls: [{ name: "fs.list_dir", arguments: {} }], ...(finishReason && { finishReason }) });
+};
+
+const REQUEST: RunRequest = {
+  ...{ agentId: "main", sessionId: null, model: null, thinkingMode: null, contract: {}, approvedTools: [] },
+  ...{ source: "test", principal: "operator", idempotencyKey: null, message: "list files" },
+};
+const QUICK = { enabled: true, warmupRuns: 6, windowRuns: 4, freezeRuns: 5 };
+
+async function homeWith(script: ServerScript, governance: object = QUICK) {
+  const server = await startOpenAiServer(script);
+  onTestFinished(() => server.close());
+  const home = await temporaryHome();
+  await openHome(home);
+  const providers = { loop: { baseUrl: server.baseUrl, local: true, models: { m: MODEL } } };
+  const text = JSON.stringify({ models: { default: "loop:m", providers }, budgets: { perDayUsd: 1 }, governance });
+  await writeFile(home.configFile, text);
+  const open = () =>
+    openSurety({
+      ...{ home, clock: systemClock, random: systemRandomness, token: null, approver: noApprover, workers: 4 },
+      ...{ config: readOk(text), readVariable: () => undefined, onDefect: (_id, error) => defects.push(error) },
+    });
+  const defects: unknown[] = [];
+  /** So many runs; what has ended is measured when the home is closed. */
+  const work = async (runs: number) => {
+    const surety = await open();
+    const ended: { readonly id: RunId; readonly retries: number; readonly contract: Record<string, unknown> }[] = [];
+    for (let run = 0; run < runs; run += 1) {
+      const submitted = await surety.assistant.submit(REQUEST);
+      if (!submitted.ok) throw new Error(submitted.message);
+      const updates = (await surety.assistant.watch(submitted.runId, 0, new AbortController().signal)) ?? [];
+      for await (const _ of updates);
+      const stored = await surety.store.findRun(submitted.runId);
+      const lines = await surety.store.readEntries(submitted.runId, 0, 100);
+      const retries = lines.filter((line) => line.includes('"mode":"repair"')).length;
+      ended.push({ id: submitted.runId, retries, contract: JSON.parse(stored?.contract ?? "{}") });
+    }
+    await surety.close(1000);
+    expect(defects).toEqual([]);
+    return ended;
+  };
+  const command = async (...words: readonly string[]) => {
+    const streams = capturedStreams();
+    const code = await main(["--home", home.directory, ...words], streams, () => undefined);
+    return { code, ...streams.written() };
+  };
+  const json = async (...words: readonly string[]) => JSON.parse((await command(...words, "--json")).stdout);
+  return { server, home, open, work, command, json };
+}
+
+verifies(
+  ["M-P4d/run", "M-P4h/contract", "M-P4c/parameters"],
+  "a mutation lowers the retries of a model that needs it, and is kept; each contract records its state",
+  async () => {
+    const { work, json, command } = await homeWith(needsRoom);
+    const before = await work(6);
+    expect(before.map(({ retries }) => retries)).toEqual([1, 1, 1, 1, 1, 1]);
+    const neutral = {
+      retry_tolerance: 1,
+      step_limit_multiplier: 1,
+      autonomy_bias: 0,
+      verbosity_bias: 0,
+      critique_enabled: false,
+    };
+    expect(before.map(({ contract }) => contract["policy_state"])).toEqual(before.map(() => neutral));
+    const after = await work(4);
+    expect(after.map(({ retries }) => retries)).toEqual([0, 0, 0, 0]);
+    expect(after[0]?.contract).toMatchObject({
+      policy_state: { ...neutral, verbosity_bias: 1 },
+      max_output_tokens: 9_375,
+    });
+
+    const { changes } = await json("governance", "history");
+    expect(changes).toMatchObject([
+      { cause: "kept", run_id: after[3]?.id },
+      {
+        cause: "mutation",
+        run_id: before[5]?.id,
+        before: neutral,
+        after: { ...neutral, verbosity_bias: 1 },
+        proposal: { parameter: "verbosity_bias", direction: 1, aim: "retry_count", signal: "answer-cut-off" },
+      },
+    ]);
+    expect((await command("governance", "show", "--tier", "mid")).stdout).toMatch(/mid +1 +× 1 +any +× 1.5 +10 /u);
+    expect((await command("verify", "--home")).code).toBe(0);
+  },
+);
