@@ -41,13 +41,14 @@ type Speaker = Pick<Caller, "sender">;
 
 export class Media {
   readonly #parts: MediaParts;
+  #adding: Promise<unknown> = Promise.resolve();
 
   constructor(parts: MediaParts) {
     this.#parts = parts;
   }
 
   async add(data: string, name: string | null, caller: Speaker): Promise<Result<StoredMedia>> {
-    const { store, clock, redactor } = this.#parts;
+    const { clock, redactor } = this.#parts;
     const bytes = Buffer.from(data, "base64");
     const sniffed = sniffMedia(bytes);
     if (!sniffed.ok) {
@@ -66,15 +67,24 @@ export class Media {
     const digest = hashBytes(bytes);
     const kept = nameFor(name, type, digest);
     const ref = `media_${hashCanonical([owner, type, kept, digest]).slice(0, 40)}`;
-    const waiting = await store.waitingMedia(owner);
-    if (waiting.files >= MAX_WAITING_FILES || waiting.bytes + bytes.length > MAX_WAITING_BYTES) {
-      return refuse("queue.full", "too many uploads wait to be used in a message: send them, or wait a day");
-    }
     const createdAtMs = clock.nowMs();
     const media: StoredMedia = {
       ...{ ref, owner, type, name: kept, bytes: bytes.length, createdAtMs, data, takenInto: null },
     };
-    await store.commit([{ type: "put-media", media, expireBeforeMs: createdAtMs - KEPT_UNUSED_MS }], "barrier");
+    // One after the other: uploads at the same time must not pass the limit together.
+    const added = this.#adding.then(() => this.#addWithin(media));
+    this.#adding = added.catch(() => {});
+    return await added;
+  }
+
+  async #addWithin(media: StoredMedia): Promise<Result<StoredMedia>> {
+    const { store } = this.#parts;
+    const waiting = await store.waitingMedia(media.owner);
+    if (waiting.files >= MAX_WAITING_FILES || waiting.bytes + media.bytes > MAX_WAITING_BYTES) {
+      return refuse("queue.full", "too many uploads wait to be used in a message: send them, or wait a day");
+    }
+    const expireBeforeMs = media.createdAtMs - KEPT_UNUSED_MS;
+    await store.commit([{ type: "put-media", media, expireBeforeMs }], "barrier");
     return { ok: true, value: media };
   }
 
