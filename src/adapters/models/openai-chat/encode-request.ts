@@ -6,6 +6,7 @@
  * R3. An effort is sent only if one was asked for, since servers refuse it for models that do not reason, or if the model
  *     requires one beside tools.
  * R4. A model's reasoning before its calls goes back to it beside them: some servers refuse to continue without.
+ * R5. Messages and tools are encoded once: a run sends them again with every step.
  */
 import { encodeToolName } from "../../../kernel/protocol/tool-names.ts";
 import type {
@@ -27,16 +28,36 @@ export interface ChatDialect {
 
 export function encodeRequest(request: ModelRequest, isStreamed: boolean, dialect: ChatDialect): string {
   const { model, messages, tools, toolChoice, maxOutputTokens, effort, temperature } = request;
-  return JSON.stringify({
+  const fields = JSON.stringify({
     model,
-    messages: messages.map(encodeMessage),
-    ...(tools.length === 0 ? null : { tools: tools.map(encodeTool), tool_choice: toolChoice }),
+    ...(tools.length === 0 ? null : { tool_choice: toolChoice }),
     ...effortFields(model, effort, { isTranslated: dialect.translatesEffort, hasTools: tools.length > 0 }),
     ...(temperature === undefined ? null : { temperature }),
     [dialect.limitField]: maxOutputTokens,
     stream: isStreamed,
     ...(isStreamed ? { stream_options: { include_usage: true } } : null),
   });
+  const offered = tools.length === 0 ? "" : `"tools":${listOf(tools, toolText)},`;
+  return `{"messages":${listOf(messages, messageText)},${offered}${fields.slice(1)}`;
+}
+
+/** Concatenated, not joined: V8 copies a long text only when it is sent. */
+function listOf<Part>(parts: readonly Part[], textOf: (part: Part) => string): string {
+  let list = "";
+  for (const part of parts) list += `${list === "" ? "[" : ","}${textOf(part)}`;
+  return `${list}]`;
+}
+
+const messageText = encodedOnce(encodeMessage);
+const toolText = encodedOnce(encodeTool);
+
+function encodedOnce<Part extends object>(encode: (part: Part) => object): (part: Part) => string {
+  const texts = new WeakMap<Part, string>();
+  return (part) => {
+    const text = texts.get(part) ?? JSON.stringify(encode(part));
+    texts.set(part, text);
+    return text;
+  };
 }
 
 function encodeMessage(message: PromptMessage): object {
