@@ -44,8 +44,8 @@ export function encodeRequest(request: ModelRequest, isStreamed: boolean, dialec
 /** Concatenated, not joined: V8 copies a long text only when it is sent. */
 function listOf<Part>(parts: readonly Part[], textOf: (part: Part) => string): string {
   let list = "";
-  for (const part of parts) list += `${list === "" ? "[" : ","}${textOf(part)}`;
-  return `${list}]`;
+  for (const part of parts) list += `${list === "" ? "" : ","}${textOf(part)}`;
+  return `[${list}]`;
 }
 
 const messageText = encodedOnce(encodeMessage);
