@@ -7,12 +7,14 @@ import { main } from "../../src/boot/main.ts";
 import { openSurety } from "../../src/boot/open-surety.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../src/boot/system-randomness.ts";
-import type { RunId } from "../../src/kernel/vocabulary/identifiers.ts";
+import { NEUTRAL_STATE } from "../../src/kernel/governance/policy-state.ts";
+import { asRunId, type RunId } from "../../src/kernel/vocabulary/identifiers.ts";
 import { noApprover } from "../../src/runtime/ports/approver.ts";
 import { answer, type ServerScript, startOpenAiServer } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
 import { capturedStreams } from "./captured-streams.ts";
 import { readOk } from "./config/example-config.ts";
+import { replayAfterChanges } from "./governance-campaign.ts";
 import { temporaryHome } from "./temporary-home.ts";
 
 /** A limit in dollars leaves an answer 6,250 tokens; the model needs 8,000 to write its call. */
@@ -107,5 +109,61 @@ verifies(
     ]);
     expect((await command("governance", "show", "--tier", "mid")).stdout).toMatch(/mid +1 +× 1 +any +× 1.5 +10 /u);
     expect((await command("verify", "--home")).code).toBe(0);
+  },
+);
+
+verifies("M-P4h/replay", "earlier runs keep their contracts and replay as they were after many changes", async () => {
+  expect(await replayAfterChanges(8, 40)).toEqual({ runs: 8, changes: 40, ledgerEntries: 40, differences: [] });
+});
+
+verifies("M-P4d/after", "what follows from a measured run follows after a crash in between, once", async () => {
+  const { open, json, work } = await homeWith(needsRoom);
+  await work(1);
+  const surety = await open();
+  const measured = JSON.stringify({
+    ...{ dominance: "GREEN", signals: [] },
+    vector: {
+      ...{ protocolCompliance: 1, retryCount: 0, budgetEfficiency: 1, duplicateCallRatio: 0 },
+      ...{ anomalyIgnoredCount: 0, hardFailures: 0 },
+    },
+  });
+  const { seq } = await surety.store.ledgerHead();
+  const state = JSON.stringify(NEUTRAL_STATE);
+  const performance = {
+    runId: asRunId("run_cut_off"),
+    tier: "mid",
+    endedAt: "2026-11-19T00:00:00.000Z",
+    measured,
+    state,
+  } as const;
+  await surety.store.commit([{ type: "record-performance", ledgerSeq: seq, performance }], "barrier");
+  await surety.close(1000);
+  for (const _ of ["read by this process", "and by the next"]) {
+    const { tiers } = await json("governance", "show", "--tier", "mid");
+    expect(tiers[0]).toMatchObject({ runs: 2, averages: { runs: 2 } });
+  }
+});
+
+verifies(
+  "M-P4g/freeze",
+  "an operator freezes, thaws and rolls back by command; where it is off that is refused",
+  async () => {
+    const { json, command } = await homeWith(needsRoom);
+    expect((await json("governance", "freeze", "--tier", "mid", "--runs", "9")).frozen_runs).toBe(9);
+    expect((await command("governance", "freeze", "--tier", "mid", "--runs", "0")).stdout).toContain("not frozen");
+    expect((await json("governance", "rollback", "--tier", "mid")).frozen_runs).toBe(5);
+    const { changes } = await json("governance", "history");
+    expect(changes.map(({ cause, by, run_id }: Record<string, unknown>) => [cause, by, run_id])).toEqual([
+      ["operator", "operator", null],
+      ["operator", "operator", null],
+      ["operator", "operator", null],
+    ]);
+    expect((await command("governance", "freeze")).code).toBe(2);
+    const off = await homeWith(needsRoom, { enabled: false });
+    expect((await off.command("governance", "show")).stdout).toContain("governance is off");
+    const refused = await off.command("governance", "rollback", "--tier", "mid");
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("governance is off")]);
+    const [run] = await off.work(1);
+    expect(run?.contract["policy_state"]).toBeNull();
   },
 );

@@ -266,6 +266,20 @@ verifies(["M-P5.4", "X-2"], "a golden run of machine version 4 is tried again fr
   expect(foldRun(asRunId(entries[0]?.runId ?? ""), { ...contract, machineVersion: 3 }, entries).ok).toBe(false);
 });
 
+verifies(
+  ["M-P5.4", "M-P4h/replay"],
+  "a golden run of machine version 5 makes the one read-only call of its turn",
+  () => {
+    const { contract, entries, folded } = foldBundle(read("bundle-2.3-turn-limit.json"));
+    expect([contract.machineVersion, contract.policyState?.autonomyBias]).toEqual([5, -3]);
+    expect(entries.filter(({ kind }) => kind === "EXECUTE")).toHaveLength(1);
+    const skipped = entries.flatMap((entry) => (entry.kind === "COMMIT" ? entry.decided.skipped : []));
+    expect(skipped.map(({ policyId }) => policyId)).toEqual(["governance.turn-limit", "governance.turn-limit"]);
+    expect(folded.state.phase).toMatchObject({ outcome: "COMPLETED_WITH_TOOLS" });
+    expect(foldRun(asRunId(entries[0]?.runId ?? ""), { ...contract, machineVersion: 4 }, entries).ok).toBe(false);
+  },
+);
+
 verifies(["M-P5.4", "M-C"], "a golden run of machine version 2 with only refused calls is FAILED_VALIDATION", () => {
   const { folded } = foldBundle(read("bundle-2.2-all-refused.json"));
   expect(folded.state.phase).toMatchObject({ outcome: "FAILED_VALIDATION", reason: "tool.all-failed" });

@@ -8,6 +8,7 @@ import { describeAccess } from "./access.ts";
 import { describeApprovals } from "./approvals.ts";
 import { describeCapabilities } from "./capabilities.ts";
 import { describeCommits } from "./commits.ts";
+import { describeGovernance } from "./governance.ts";
 import { describeImports } from "./imports.ts";
 import { describeJournals } from "./journals.ts";
 import { describeLedger } from "./ledger.ts";
@@ -31,6 +32,7 @@ const PARTS = [
   describeSendSlots,
   describeImports,
   describeAccess,
+  describeGovernance,
 ];
 
 export function describeStoreContract(name: string, open: () => Promise<OpenedStore>): void {

@@ -38,6 +38,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   models: ["model", "config"],
   pairings: ["pairing"],
   budget: ["budget", "run"],
+  governance: ["governance", "config"],
   tokens: ["token"],
   browsers: ["browser_session"],
   secrets: ["secret"],

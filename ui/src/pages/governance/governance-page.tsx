@@ -1,6 +1,8 @@
 import { useState } from "react";
+import { useConfigReview } from "../../data/config-review.ts";
 import { useRecord } from "../../data/records.ts";
 import { Card } from "../../parts/card.tsx";
+import { ConfigReviewDialog } from "../../parts/config-review.tsx";
 import { ErrorNote } from "../../parts/error-note.tsx";
 import { Field, Select } from "../../parts/field.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
@@ -20,6 +22,7 @@ const TIERS = [
 /** How ended runs were, and what was changed for later ones because of it. */
 export function GovernancePage() {
   useTitle("Governance");
+  const review = useConfigReview();
   const [chosen, choose] = useState<Tier["tier"] | null>(null);
   const { value, error } = useRecord("governance.show", {});
   const busiest = value?.tiers.toSorted((a, b) => b.runs - a.runs)[0];
@@ -35,9 +38,10 @@ export function GovernancePage() {
       {value === undefined && error === null && <Skeleton rows={5} />}
       {value !== undefined && !value.enabled && (
         <Card>
-          <TurnOn />
+          <TurnOn review={review} />
         </Card>
       )}
+      <ConfigReviewDialog review={review} />
       {value !== undefined && tier !== undefined && (value.enabled || !isUnused) && (
         <>
           <div className={styles["choice"]}>

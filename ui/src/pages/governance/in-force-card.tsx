@@ -1,10 +1,9 @@
 import { useState } from "react";
 import { useActing } from "../../data/acting.ts";
 import { type AnswerOf, call } from "../../data/client.ts";
-import { useConfigReview } from "../../data/config-review.ts";
+import type { ConfigReview } from "../../data/config-review.ts";
 import { Button } from "../../parts/button.tsx";
 import { Card } from "../../parts/card.tsx";
-import { ConfigReviewDialog } from "../../parts/config-review.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
 import { EmptyState } from "../../parts/empty-state.tsx";
 import { ErrorNote } from "../../parts/error-note.tsx";
@@ -15,17 +14,15 @@ import { effectOf, PARAMETERS, signalWords, valueWords } from "./words.ts";
 
 export type Tier = AnswerOf<"governance.show">["tiers"][number];
 
-export function TurnOn() {
-  const review = useConfigReview();
+export function TurnOn({ review: { acting, checked, check } }: { review: ConfigReview }) {
   return (
     <>
       <EmptyState sentence="Governance is off: nothing is measured, and contracts are drafted with the fixed defaults.">
-        <Button blocked={review.acting.blocked} onClick={() => review.check({ governance: { enabled: true } })}>
+        <Button blocked={acting.blocked} onClick={() => check({ governance: { enabled: true } })}>
           Turn it on…
         </Button>
       </EmptyState>
-      {review.checked === null && review.acting.error !== null && <ErrorNote error={review.acting.error} />}
-      <ConfigReviewDialog review={review} />
+      {checked === null && acting.error !== null && <ErrorNote error={acting.error} />}
     </>
   );
 }
