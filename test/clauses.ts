@@ -332,6 +332,14 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     chain: "H_n is hashed exactly as given.",
     divergence: "Verification and replay name the first diverging entry.",
   },
+  "M-P5.2": {
+    derived:
+      "The constraint is a function of contract and tool schemas; a schema outside the subset is refused by its path.",
+    policy: "The policy chooses the profile, and each inference is held to what its turn allows.",
+    applied: "Backends apply it: GBNF in this process, response_format at a server.",
+    preflight: "A profile that cannot hold what the contract asks fails preflight, by name.",
+    whole: "Only an answer that ended, parses and fits its schema is accepted.",
+  },
   "M-P5.3": {
     provider: "The suite runs against any configured provider, over both wires and profiles.",
     findings: "It names what a model fails at.",
@@ -471,6 +479,13 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     volatile: "Results are compared without their tool's volatile fields.",
     errors: "Errors are compared by code.",
     shared: "Identical reads of one batch with no effect between share one execution.",
+  },
+  "X-9": {
+    strict:
+      "In strict required mode random weights make a whole, valid call that is performed; without the grammar none.",
+    tools: "What random weights write for each tool we ship fits its schema.",
+    turns: "One model is in memory at a time; requests take turns, and a cancelled one stops within a token.",
+    files: "A file or a package that cannot be used is one clear line.",
   },
   "X-10": {
     receipt: "The receipt names model, tokens, cost, contract hash, outcome and head hash, and is signed.",

@@ -1,4 +1,5 @@
 /** The models of a config as the runtime asks for them: adapters made from settings, keys and prices. */
+import { resolve } from "node:path";
 import { configureModel, ModelConfigError } from "../adapters/models/configure-model.ts";
 import { DIRECT_CALL_MODEL } from "../adapters/models/direct-call.ts";
 import type { Catalog } from "../adapters/openai-api/read-target.ts";
@@ -18,34 +19,42 @@ import {
   resolveConfiguredModelRef,
 } from "./config/resolve-configured-model-ref.ts";
 import type { ReadVariable } from "./environment.ts";
+import { expandTilde, packagesIn } from "./home.ts";
 
-/** `over` replaces each model that was made. */
+export interface ModelSurroundings {
+  readonly clock: Clock;
+  /** What local models need is installed into it, and paths of their files may begin in it. */
+  readonly homeDirectory: string;
+  /** Replaces each model that was made. */
+  readonly over?: ((model: ConfiguredModel) => ConfiguredModel) | undefined;
+}
+
 export function openModelRegistry(
   config: Config,
   readVariable: ReadVariable,
-  clock: Clock,
-  over: (model: ConfiguredModel) => ConfiguredModel = (model) => model,
+  surroundings: ModelSurroundings,
 ): FindModel {
+  const { over = (model) => model } = surroundings;
   return createModelRegistry((ref) => {
     // Always there, so that whichever process resumes a direct call can finish it.
     if (ref === DIRECT_CALL_MODEL.ref) return { ok: true, ref, make: () => ({ ok: true, model: DIRECT_CALL_MODEL }) };
     const verdict = resolveConfiguredModelRef(config, ref);
     if (!verdict.ok) return verdict;
     const make = (): ModelChoice => {
-      const choice = makeModel(verdict.resolved, readVariable, clock);
+      const choice = makeModel(verdict.resolved, readVariable, surroundings);
       return choice.ok ? { ok: true, model: over(choice.model) } : choice;
     };
     return { ok: true, ref: verdict.resolved.ref, make };
   });
 }
 
-function makeModel(resolved: ResolvedModel, readVariable: ReadVariable, clock: Clock): ModelChoice {
+function makeModel(
+  resolved: ResolvedModel,
+  readVariable: ReadVariable,
+  { clock, homeDirectory }: ModelSurroundings,
+): ModelChoice {
   const { ref, providerId, modelId, provider, model } = resolved;
   const { kind } = provider;
-  if (kind === "llama_cpp") {
-    return { ok: false, message: `Models of kind ${kind} are not there yet: use openai_compatible or anthropic` };
-  }
-  if (model.profile === "grammar-json") return { ok: false, message: "The profile grammar-json is not there yet" };
   const key = resolveApiKey(providerId, provider, readVariable);
   if (!key.ok) return key;
   try {
@@ -54,7 +63,8 @@ function makeModel(resolved: ResolvedModel, readVariable: ReadVariable, clock: C
       kind,
       baseUrl: provider.baseUrl ?? null,
       model: modelId,
-      profile: model.profile ?? "native-tools",
+      profile: profileOf(provider, model),
+      ...localSettings(resolved, homeDirectory),
       supportsVision: model.supportsVision,
       thinkingLevel: model.thinkingLevel,
       contextWindow: model.contextWindow,
@@ -72,6 +82,20 @@ function makeModel(resolved: ResolvedModel, readVariable: ReadVariable, clock: C
     if (error instanceof ModelConfigError) return { ok: false, message: error.message };
     throw error;
   }
+}
+
+export function profileOf({ kind }: Pick<ProviderSettings, "kind">, { profile }: Pick<ModelSettings, "profile">) {
+  return profile ?? (kind === "llama_cpp" ? "grammar-json" : "native-tools");
+}
+
+const DEFAULT_IDLE_S = 300;
+
+function localSettings({ provider, model }: ResolvedModel, homeDirectory: string) {
+  const { kind, threads = null, gpu = false, idleS = DEFAULT_IDLE_S } = provider;
+  if (kind !== "llama_cpp" || model.modelPath === undefined) return {};
+  const modelPath = resolve(homeDirectory, expandTilde(model.modelPath));
+  const packageDirectory = packagesIn(homeDirectory);
+  return { local: { modelPath, packageDirectory, threads, gpu, idleMs: idleS * 1000 } };
 }
 
 const MICROUSD = 1_000_000;

@@ -49,6 +49,8 @@ export interface ConfiguredParts extends Settings {
 
 export interface PartsSurroundings extends Omit<ChannelSurroundings, "readVariable"> {
   readonly clock: Clock;
+  /** For local models. */
+  readonly homeDirectory: string;
   readonly token: string | null;
   /** As it is when a call runs. */
   readonly secretOf: (name: string) => string | undefined;
@@ -64,7 +66,7 @@ export function configuredParts(
   surroundings: PartsSurroundings,
   before: ConfiguredParts | null,
 ): ConfiguredParts {
-  const { clock, token, toolsFor, moreTools, overModel, onDefect, secretOf } = surroundings;
+  const { clock, homeDirectory, token, toolsFor, moreTools, overModel, onDefect, secretOf } = surroundings;
   const keys = [
     ...Object.entries(config.models.providers).map(([id, provider]) => readVariable(apiKeyName(id, provider))),
     ...Object.values(config.channels).map((channel) => channelSecret(channel, readVariable, surroundings.stored())),
@@ -84,7 +86,9 @@ export function configuredParts(
     );
   const sameTools = unchanged("channels", "tools");
   const tools = sameTools?.tools ?? withMore(ownTools(), moreTools);
-  const findModel = unchanged("models")?.findModel ?? openModelRegistry(config, readVariable, clock, overModel);
+  const findModel =
+    unchanged("models")?.findModel ??
+    openModelRegistry(config, readVariable, { clock, homeDirectory, over: overModel });
   const policy = toToolPolicy(config);
   return {
     ...{ config, readVariable, keys, channels, tools, findModel },

@@ -42,11 +42,8 @@ export async function runConformance(asked: CorpusRun): Promise<JudgedCorpus | C
 }
 
 /** The user's models and budgets; neither their agents nor their tools and channels. */
-async function openApart(
-  { config, readVariable, budget, onDefect }: CorpusRun,
-  directory: string,
-  current: () => ConformanceCase | null,
-): Promise<Surety> {
+async function openApart(asked: CorpusRun, directory: string, current: () => ConformanceCase | null): Promise<Surety> {
+  const { config, readVariable, budget, onDefect } = asked;
   const home = findHome(directory, () => undefined);
   await openHome(home);
   const { agents, channels } = DEFAULT_CONFIG;
@@ -57,6 +54,7 @@ async function openApart(
     ...{ home, config: { ...config, budgets: budget?.left ?? config.budgets, agents, channels, tools }, readVariable },
     ...{ token: null, approver: noApprover, clock: systemClock, random: systemRandomness, onDefect },
     moreTools,
+    modelsHome: asked.home.directory,
     overModel: (model) => loosenModel(model, current),
     ...(budget === null ? {} : { overStore: budget.countingIn }),
   });

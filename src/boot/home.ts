@@ -129,6 +129,11 @@ function homeAt(directory: string): Home {
   };
 }
 
+/** Where an operator installs packages that are no part of Surety. */
+export function packagesIn(homeDirectory: string): string {
+  return join(homeDirectory, "packages");
+}
+
 /** The shell does not expand a quoted `~`. */
 export function expandTilde(path: string): string {
   return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;

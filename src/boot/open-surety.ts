@@ -98,6 +98,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const partsSurroundings: PartsSurroundings = {
       ...storedSecrets.lookup,
       ...{ clock, random, isAccepted, token: options.token, toolsFor, onDefect },
+      homeDirectory: options.modelsHome ?? home.directory,
       ...{ moreTools: options.moreTools ?? [], overModel: options.overModel },
     };
     let now = configuredParts({ config, readVariable: options.readVariable }, partsSurroundings, null);

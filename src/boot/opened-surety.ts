@@ -58,6 +58,8 @@ export interface SuretyOptions {
   readonly logs?: LogFiles;
   /** Additional tools; they replace built-in tools of the same name. */
   readonly moreTools?: readonly Tool[];
+  /** Whose packages local models use; absent: this home. */
+  readonly modelsHome?: string;
   /** Replaces each configured model. */
   readonly overModel?: (model: ConfiguredModel) => ConfiguredModel;
   /** Replaces the home's own store. */

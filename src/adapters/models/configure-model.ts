@@ -4,6 +4,8 @@
  * M1. An unknown name is an error, never replaced by another model.
  * M2. Nothing is contacted or loaded before the first request.
  */
+import { LOGITS_MASK } from "../../kernel/contract/grammar-profile.ts";
+import type { GrammarForm } from "../../kernel/protocol/grammar/derive-constraint.ts";
 import type { ModelPrice } from "../../kernel/vocabulary/model-price.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
@@ -17,6 +19,7 @@ import {
 } from "./anthropic-messages/thinking-fields.ts";
 import { builtinDemo, DEMO_MODEL } from "./builtin-demo/builtin-demo.ts";
 import { imageTokensFor } from "./image-tokens.ts";
+import type { LocalModelSettings } from "./llama-cpp/local-models.ts";
 import { isThinker as isChatThinker, translatesEffort } from "./openai-chat/effort-fields.ts";
 import { openaiChat } from "./openai-chat/openai-chat.ts";
 import { PROFILES, type ProfileId } from "./profile.ts";
@@ -25,12 +28,14 @@ import { tokenCounterFor } from "./token-counter.ts";
 export interface ModelSettings {
   /** `provider:model`, split at the first colon. */
   readonly ref: string;
-  readonly kind: "openai_compatible" | "anthropic" | "builtin";
+  readonly kind: "openai_compatible" | "anthropic" | "builtin" | "llama_cpp";
   /** Without `/chat/completions` for an OpenAI-compatible server, without `/v1/messages` for Anthropic's API. */
   readonly baseUrl: string | null;
   /** The provider's name for the model. */
   readonly model: string;
   readonly profile: ProfileId;
+  /** Of kind llama_cpp. */
+  readonly local?: Omit<LocalModelSettings, "contextWindow" | "clock">;
   /** Absent: false. */
   readonly supportsVision?: boolean;
   /** The default level; absent: the model's own default. */
@@ -46,7 +51,7 @@ export interface ModelSettings {
   readonly clock: Clock;
 }
 
-export type ModelConfigCode = "model.invalid-base-url" | "model.unknown-builtin";
+export type ModelConfigCode = "model.invalid-base-url" | "model.unknown-builtin" | "model.no-file";
 
 /** The message says what to correct. */
 export class ModelConfigError extends Error {
@@ -62,9 +67,9 @@ export function configureModel(settings: ModelSettings): ConfiguredModel {
   const { ref, model, contextWindow, maxOutputTokens, price, isFree } = settings;
   const { rewrite: _, ...declared } = PROFILES[settings.kind === "builtin" ? "native-tools" : settings.profile];
   const holdsRequired = declared.holdsRequired && (settings.kind !== "anthropic" || mayForceTools(model));
-  const profile = { ...declared, holdsRequired };
+  const profile = { ...declared, holdsRequired, grammarProfiles: constraintsOf(settings, declared) };
   const provider = providerIn(ref);
-  const backend = settings.kind === "builtin" ? builtinOf(model) : serverOf(settings);
+  const backend = backendOf(settings);
   const tokens = tokenCounterFor(model);
   const acceptsLevel = settings.thinkingLevel !== undefined || isThinker(settings);
   const level = settings.thinkingLevel ?? null;
@@ -76,6 +81,7 @@ export function configureModel(settings: ModelSettings): ConfiguredModel {
     model,
     backend,
     profile,
+    ...(profile.grammarProfiles.includes("calls") ? { grammar: grammarFormOf(settings) } : {}),
     tokens,
     ...vision,
     ...thinking,
@@ -91,7 +97,7 @@ function providerIn(ref: string): string {
 }
 
 function isThinker({ kind, baseUrl, model }: ModelSettings): boolean {
-  if (kind === "builtin") return false;
+  if (kind === "builtin" || kind === "llama_cpp") return false;
   if (kind === "anthropic") return isClaudeThinker(model);
   const url = URL.parse(baseUrl ?? "");
   return isChatThinker(model) || (url !== null && translatesEffort(url));
@@ -100,12 +106,46 @@ function isThinker({ kind, baseUrl, model }: ModelSettings): boolean {
 /** Claude up to 4.5, and unknown models, think only on request. */
 function thinksByDefault({ kind, model }: ModelSettings): boolean {
   if (kind === "anthropic") return thinksByDefaultInClaude(model);
-  return kind !== "builtin" && isChatThinker(model);
+  return kind === "openai_compatible" && isChatThinker(model);
 }
 
 /** The demo sees the images' sizes and types, not the images. */
 function imageTokensOf({ kind, model }: ModelSettings): NonNullable<ConfiguredModel["vision"]>["imageTokens"] {
   return kind === "builtin" ? () => 0 : imageTokensFor(model);
+}
+
+function backendOf(settings: ModelSettings): ModelBackend {
+  if (settings.kind === "builtin") return builtinOf(settings.model);
+  return settings.kind === "llama_cpp" ? localBackend(settings) : serverOf(settings);
+}
+
+/** In this process the tokens' bias can be set as well. */
+function constraintsOf(
+  { kind }: ModelSettings,
+  { grammarProfiles }: Pick<ConfiguredModel["profile"], "grammarProfiles">,
+) {
+  return kind === "llama_cpp" ? [...grammarProfiles, LOGITS_MASK] : grammarProfiles;
+}
+
+function grammarFormOf({ kind }: ModelSettings): GrammarForm {
+  return kind === "llama_cpp" ? "gbnf" : "json-schema";
+}
+
+/** Loads its code with the first request (M2). */
+function localBackend({ ref, local, profile, contextWindow, clock }: ModelSettings): ModelBackend {
+  if (local === undefined) throw new ModelConfigError("model.no-file", `${ref} has no model file: set its modelPath.`);
+  let loading: Promise<ModelBackend> | null = null;
+  const load = (): Promise<ModelBackend> => {
+    loading ??= import("./llama-cpp/llama-cpp.ts").then(({ llamaCpp }) =>
+      llamaCpp({ ...local, contextWindow, clock }, PROFILES[profile]),
+    );
+    return loading;
+  };
+  return {
+    check: async (signal) => (await load()).check(signal),
+    inspect: async (signal) => (await load()).inspect(signal),
+    complete: async (request, watch) => (await load()).complete(request, watch),
+  };
 }
 
 function builtinOf(model: string): ModelBackend {

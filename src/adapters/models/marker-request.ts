@@ -30,7 +30,8 @@ function writeCall({ id, tool, argumentsText }: PromptCall): string {
   return `{"id":${JSON.stringify(id)},"tool":${JSON.stringify(tool)},"args":${args}}`;
 }
 
-function addToSystem(messages: readonly PromptMessage[], text: string): readonly PromptMessage[] {
+/** Joins the first system message. */
+export function addToSystem(messages: readonly PromptMessage[], text: string): readonly PromptMessage[] {
   const [first, ...rest] = messages;
   if (first?.role !== "system") return [{ role: "system", content: text }, ...messages];
   return [{ role: "system", content: `${first.content}\n\n${text}` }, ...rest];

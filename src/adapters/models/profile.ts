@@ -2,7 +2,9 @@
  * How a model is offered tools and calls them, whatever the wire protocol. Each profile belongs to the kernel adapter that
  * reads its answers.
  */
+import { GRAMMAR_PROFILES } from "../../kernel/contract/grammar-profile.ts";
 import type { ConfiguredModel, ModelRequest } from "../../runtime/ports/model-backend.ts";
+import { writeGrammarRequest } from "./grammar-request.ts";
 import { writeMarkerRequest } from "./marker-request.ts";
 
 export interface Profile extends Readonly<ConfiguredModel["profile"]> {
@@ -10,7 +12,7 @@ export interface Profile extends Readonly<ConfiguredModel["profile"]> {
   rewrite(request: ModelRequest): ModelRequest;
 }
 
-export type ProfileId = "native-tools" | "marker-json";
+export type ProfileId = "native-tools" | "marker-json" | "grammar-json";
 
 export const PROFILES: Readonly<Record<ProfileId, Profile>> = {
   "native-tools": {
@@ -29,5 +31,13 @@ export const PROFILES: Readonly<Record<ProfileId, Profile>> = {
     holdsRequired: false,
     grammarProfiles: [],
     rewrite: writeMarkerRequest,
+  },
+  "grammar-json": {
+    id: "grammar-json",
+    adapterVersion: "grammar-json@1",
+    supportsTools: true,
+    holdsRequired: true,
+    grammarProfiles: [...GRAMMAR_PROFILES],
+    rewrite: writeGrammarRequest,
   },
 };

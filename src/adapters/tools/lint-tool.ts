@@ -3,6 +3,7 @@
  * default for every optional parameter, so that a planned call states all it depends on. A broken rule is a Defect at
  * start-up: our own source is wrong, not the model.
  */
+import { unsupportedKeyword } from "../../kernel/protocol/grammar/grammar-subset.ts";
 import { isToolName } from "../../kernel/protocol/tool-names.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { Tool, ToolAlias } from "./define-tool.ts";
@@ -23,6 +24,8 @@ export function lintTool(tool: Tool): void {
   const parameters: Schema = { ...tool.parameters };
   if (parameters["type"] !== "object") refuse(tool, "its parameters are not an object");
   lintSchema(tool, "parameters", parameters);
+  const unsupported = unsupportedKeyword(parameters, "parameters");
+  if (unsupported !== null) refuse(tool, `no grammar can enforce ${unsupported}`);
   lintDefaults(tool, parameters);
   for (const alias of tool.aliases) lintAlias(tool, alias);
 }

@@ -56,6 +56,10 @@ const PACES = 3;
 const echo = (text: string): DictatedCall => ({ tool: ECHO.name, args: { text } });
 const bare = ({ name }: { readonly name: string }): DictatedCall => ({ tool: name, args: {} });
 
+/** A model whose decoding is constrained cannot break the rules. */
+const unconstrained = (request: ModelRequest): ModelRequest =>
+  request.constraint === undefined ? request : { ...request, constraint: { entry: "calls-or-text", grammar: null } };
+
 interface CaseDraft extends Partial<Dictation>, Pick<ConformanceCase, "id" | "name" | "problemIn"> {
   readonly expected: Outcome | ConformanceCase["expected"];
   readonly contract: ReturnType<ConformanceCase["contract"]> | ConformanceCase["contract"];
@@ -103,7 +107,10 @@ const REQUIRED_CASES: readonly ConformanceCase[] = [
     contract: REQUIRED,
     isProvoked: true,
     // A provider that enforces `tool_choice: required` prevents narration, so the wire does not ask for it here.
-    loosen: (request) => ({ ...request, toolChoice: request.toolChoice === "required" ? "auto" : request.toolChoice }),
+    loosen: (request) => ({
+      ...unconstrained(request),
+      toolChoice: request.toolChoice === "required" ? "auto" : request.toolChoice,
+    }),
     expected: "FAILED_PROTOCOL_NO_TOOLS",
     problemIn: allOf(answered(1), nothingCalled),
   }),
@@ -114,7 +121,7 @@ const REQUIRED_CASES: readonly ConformanceCase[] = [
     contract: FORBIDDEN,
     isProvoked: true,
     // The contract offers none; without one on the wire there is nothing to attempt.
-    loosen: (request) => ({ ...request, tools: [ECHO], toolChoice: "auto" }),
+    loosen: (request) => ({ ...unconstrained(request), tools: [ECHO], toolChoice: "auto" }),
     expected: "FAILED_CONTRACT_VIOLATION",
     problemIn: allOf(endedFor("tool.forbidden"), nothingPerformed),
   }),
@@ -214,7 +221,7 @@ const MORE_CASES: readonly ConformanceCase[] = [
     contract: OPTIONAL,
     isProvoked: true,
     // Models call what they are offered, so the tool is offered on the wire but not registered.
-    loosen: (request) => ({ ...request, tools: [...request.tools, ABSENT] }),
+    loosen: (request) => ({ ...unconstrained(request), tools: [...request.tools, ABSENT] }),
     expected: "COMPLETED_CHAT_ONLY",
     problemIn: allOf(failedWith(ABSENT.name, "tool.not_found"), nothingPerformed),
   }),

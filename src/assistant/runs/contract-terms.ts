@@ -2,8 +2,8 @@
  * Terms of a run, from defaults, model limits, configuration and the caller's request.
  *
  * T1. A term out of its bounds (`term-bounds.ts`) is refused by name, and nothing is sealed.
- * T2. Terms that only the machine or the model can check (`speculative_exec`, grammars) are sealed as requested; preflight
- *     refuses them on the record.
+ * T2. Terms that only the machine or the model can check (`speculative_exec`, `grammar_profile`) are sealed as requested;
+ *     preflight refuses them on the record. A grammar is derived here, for models that apply one.
  * T3. Approved tools are named one by one, and exist.
  * T4. Under any spending limit a model needs a price (X-6).
  * T5. Governance scales defaults only: a term that the request names is as the request names it.
@@ -12,11 +12,13 @@
 import { Compile, type Validator } from "typebox/compile";
 import { type ContractTerms, ContractTermsSchema, type Routing } from "../../kernel/contract/contract.ts";
 import { DEFAULT_TERMS } from "../../kernel/contract/default-terms.ts";
+import { grammarProfileOf, isGrammarProfile } from "../../kernel/contract/grammar-profile.ts";
 import { MINIMUM_OUTPUT_TOKENS } from "../../kernel/contract/preflight.ts";
 import { MAX_CONTRACT_DEPTH } from "../../kernel/contract/seal-contract.ts";
 import { type GovernedTerms, governedTerms, type PolicyState } from "../../kernel/governance/policy-state.ts";
 import { matchesTool } from "../../kernel/policy/tool-pattern.ts";
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
+import { deriveConstraint } from "../../kernel/protocol/grammar/derive-constraint.ts";
 import { jsonProblem } from "../../kernel/vocabulary/json-problem.ts";
 import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
 import type { ThinkingLevel } from "../../kernel/vocabulary/thinking-level.ts";
@@ -55,7 +57,10 @@ export function contractTerms(
   const { overrides, ceilings, model, thinkingLevel = null, policyState = null } = request;
   const maxSpendMicrousd = overrides.maxSpendMicrousd ?? ceilings.maxSpendMicrousd;
   const refused =
-    boundsProblem(overrides, ceilings, model) ?? priceProblem(model, maxSpendMicrousd) ?? approvalProblem(request);
+    boundsProblem(overrides, ceilings, model) ??
+    priceProblem(model, maxSpendMicrousd) ??
+    approvalProblem(request) ??
+    grammarProblem(request);
   if (refused !== null) return { ok: false, problem: refused };
   const { allowedTools, requiredEffects, cycleForbid, contextBudget, toolOutputBudget, logitsMask, ...plain } =
     overrides;
@@ -67,7 +72,7 @@ export function contractTerms(
     policy,
     maxToolTokens,
   );
-  const terms: ContractTerms = {
+  const asked: ContractTerms = {
     ...DEFAULT_TERMS,
     maxSpendMicrousd,
     maxTokensConsumed: ceilings.maxTokensConsumed ?? DEFAULT_TERMS.maxTokensConsumed,
@@ -96,6 +101,7 @@ export function contractTerms(
     capabilities: [...request.capabilities],
     approvedTools: [...request.approvedTools],
   };
+  const terms = constrainTerms(asked, model, toolbox.tools);
   const problem = jsonProblem(terms, MAX_CONTRACT_DEPTH) ?? schemaProblem(terms);
   const toolsLeftOut = allowedTools === undefined ? fitted.leftOut : [];
   return problem === null ? { ok: true, terms, toolsLeftOut } : { ok: false, problem };
@@ -116,6 +122,27 @@ function scaledTerms({ ceilings, model, policyState }: TermsRequest, maxOutputTo
     maxOutputTokens: Math.min(ceilings.maxOutputTokens, model.maxOutputTokens),
     leastOutputTokens: MINIMUM_OUTPUT_TOKENS,
   });
+}
+
+/** The terms with the grammar that follows from them: of the tools they allow, in the form that the model's backend applies. */
+export function constrainTerms(
+  terms: ContractTerms,
+  { grammar: form }: Pick<ConfiguredModel, "grammar">,
+  tools: readonly RegisteredTool[],
+): ContractTerms {
+  const { allowedTools, toolPolicy } = terms;
+  if (form === undefined)
+    return { ...terms, grammarProfile: terms.grammarProfile === "off" ? null : terms.grammarProfile };
+  const grammarProfile = grammarProfileOf(terms);
+  if (grammarProfile === "off" || !isGrammarProfile(grammarProfile)) return { ...terms, grammarProfile, grammar: null };
+  const isSilent = grammarProfile === "text" || toolPolicy === "forbidden";
+  const offered = isSilent ? [] : tools.filter(({ name }) => allowedTools === null || allowedTools.includes(name));
+  return { ...terms, grammarProfile, grammar: deriveConstraint(form, offered) };
+}
+
+function grammarProblem({ overrides, model }: TermsRequest): string | null {
+  if (overrides.grammar === undefined || model.grammar === undefined) return null;
+  return "grammar follows from the contract's tools: name a grammar_profile (off, calls, calls-or-text, text) instead";
 }
 
 /** Under a spending limit a model without a price cannot be used (X-6). */

@@ -37,7 +37,7 @@ import type { PromptTexts } from "../context/prompt-texts.ts";
 import { keepSupplied, suppliedTexts } from "../context/supplied-context.ts";
 import { sessionKey } from "../sessions/session-key.ts";
 import { messageProblem, redactSupplied, secretProblem, suppliedProblem } from "./check-request.ts";
-import { contractTerms, priceProblem, underModel } from "./contract-terms.ts";
+import { constrainTerms, contractTerms, priceProblem, underModel } from "./contract-terms.ts";
 import { fileNote, type ReadImage, readMedia } from "./read-media.ts";
 import { type FileItem, idempotencyOf, type RunRequest, type SuppliedContext } from "./run-request.ts";
 import { type Ceilings, defaultOutputTokens } from "./term-bounds.ts";
@@ -313,7 +313,8 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
       ? defaultOutputTokens(chosen.model, level, { ...settings.ceilings, maxSpendMicrousd })
       : contract.maxOutputTokens;
     const terms = underModel(carved.terms, chosen.model, chosen.routing, room);
-    const child = sealContract({ ...terms, strictMode: false, tokenGate: false });
+    const constrained = constrainTerms(terms, chosen.model, settings.toolbox.tools);
+    const child = sealContract({ ...constrained, strictMode: false, tokenGate: false });
     // Does not wait for the tokenizer to load: an estimate is good enough for a task of a few lines.
     const session: BegunSession["session"] = {
       sessionId: asSessionId(newId("session", settings.random)),

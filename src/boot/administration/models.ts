@@ -7,6 +7,7 @@ import type { Clock } from "../../runtime/ports/clock.ts";
 import type { ModelSettings } from "../config/config.ts";
 import { apiKeyName } from "../config/resolve-api-key.ts";
 import { configuredRefs, resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
+import { profileOf } from "../configured-models.ts";
 import { readReports } from "../conformance-files.ts";
 import type { Home } from "../home.ts";
 import type { Settings } from "../settings.ts";
@@ -69,7 +70,7 @@ function describeModel(
     provider: providerId,
     default: standard.ok && standard.resolved.ref === ref,
     kind: provider.kind,
-    profile: model.profile ?? "native-tools",
+    profile: profileOf(provider, model),
     context_window: model.contextWindow,
     max_output_tokens: model.maxOutputTokens,
     supports_tools: model.supportsTools,

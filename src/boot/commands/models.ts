@@ -9,7 +9,7 @@ import { checkModel, listModels } from "../administration/models.ts";
 import { BootError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { loadConfig } from "../config/load-config.ts";
-import { openModelRegistry } from "../configured-models.ts";
+import { type ModelSurroundings, openModelRegistry } from "../configured-models.ts";
 import { readReports } from "../conformance-files.ts";
 import { withEnvFile } from "../environment.ts";
 import type { Settings } from "../settings.ts";
@@ -21,7 +21,7 @@ const ls: Action = {
   async run(context) {
     const { output, home } = context;
     const settings = await settingsOf(context);
-    const findModel = openModelRegistry(settings.config, settings.readVariable, systemClock);
+    const findModel = openModelRegistry(settings.config, settings.readVariable, surroundingsOf(context));
     const { models: rows } = listModels(settings, findModel, await readReports(home));
     output.result({ models: rows }, () =>
       output.table(
@@ -49,6 +49,10 @@ const check: Action = {
 
 export const command: Command = { actions: { ls, check } };
 
+function surroundingsOf({ home }: Pick<CommandContext, "home">): ModelSurroundings {
+  return { clock: systemClock, homeDirectory: home.directory };
+}
+
 async function settingsOf({ home, readVariable }: Pick<CommandContext, "home" | "readVariable">): Promise<Settings> {
   const config = await loadConfig(home.configFile);
   return { config, readVariable: await withEnvFile(readVariable, home.envFile) };
@@ -71,7 +75,7 @@ function printConformance(result: ModelRow["conformance"]): string {
 
 async function performCheck({ arguments: [asked], output, ...context }: CommandContext): Promise<void> {
   const settings = await settingsOf(context);
-  const findModel = openModelRegistry(settings.config, settings.readVariable, systemClock);
+  const findModel = openModelRegistry(settings.config, settings.readVariable, surroundingsOf(context));
   const checked = await checkModel({ settings, findModel, clock: systemClock }, asked ?? null);
   if (!checked.ok) throw new BootError("model.unusable", checked.message, "");
   const { model, ok, detail } = checked.value;

@@ -59,7 +59,12 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   const { config, readVariable } = await loadSettings(context);
   const validation = startupValidationOf(config);
   const validate = (stopped?: AbortSignal) =>
-    validateModel(openModelRegistry(config, readVariable, systemClock), null, systemClock, stopped);
+    validateModel(
+      openModelRegistry(config, readVariable, { clock: systemClock, homeDirectory: home.directory }),
+      null,
+      systemClock,
+      stopped,
+    );
   if (validation === "strict") {
     const { ok, detail } = await validate();
     if (!ok) throw new BootError("model.unusable", detail, "");

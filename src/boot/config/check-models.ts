@@ -65,11 +65,16 @@ function checkProvider(id: string, provider: ProviderSettings): readonly Finding
       ),
     );
   }
+  for (const key of kind === "llama_cpp" ? [] : LOCAL_KEYS) {
+    if (provider[key] !== undefined) refuse(key, "is for providers of kind llama_cpp", "Remove it.");
+  }
   for (const [name, model] of Object.entries(models)) {
     findings.push(...checkModel([...path, "models", name], model, provider));
   }
   return findings;
 }
+
+const LOCAL_KEYS = ["threads", "gpu", "idleS"] as const;
 
 /** Unencrypted, and to another machine. */
 function isOpenWire(baseUrl: string): boolean {
@@ -90,6 +95,14 @@ function checkModel(path: ConfigPath, model: ModelSettings, { kind, modelPath }:
   }
   if (free && ((costPer1kInput ?? 0) > 0 || (costPer1kOutput ?? 0) > 0)) {
     findings.push(invalid([...path, "free"], "contradicts the model's prices", "Remove one or the other."));
+  }
+  if (kind === "llama_cpp" && model.profile === "native-tools") {
+    findings.push(
+      invalid([...path, "profile"], "must be grammar-json or marker-json here", "Remove it: grammar-json."),
+    );
+  }
+  if (kind === "anthropic" && model.profile === "grammar-json") {
+    findings.push(invalid([...path, "profile"], "cannot be grammar-json here", "Remove it: native-tools."));
   }
   if (kind === "llama_cpp" && model.modelPath === undefined && modelPath === undefined) {
     findings.push(invalid([...path, "modelPath"], "is missing", "Set it to the model's GGUF file."));

@@ -15,7 +15,7 @@ import { AGENT_ID_PATTERN } from "../../kernel/vocabulary/agent-id.ts";
 import { MODEL_TIERS } from "../../kernel/vocabulary/model-tier.ts";
 import { CHANNEL_CLASSES, RISK_CLASSES } from "../../kernel/vocabulary/risk.ts";
 import { THINKING_LEVELS } from "../../kernel/vocabulary/thinking-level.ts";
-import { MODEL_PROFILES, PROVIDER_KINDS, THINKING_MODES } from "./config.ts";
+import { GPUS, MODEL_PROFILES, PROVIDER_KINDS, THINKING_MODES } from "./config.ts";
 import { DEFAULT_CONFIG as DEFAULT } from "./default-config.ts";
 import type { WrittenConfig } from "./known-providers.ts";
 
@@ -107,6 +107,9 @@ const Provider = z.strictObject({
   models: z._default(z.record(ModelId, Model), {}),
   defaults: section({ model: z.optional(ModelId) }),
   modelPath: z.optional(FilePath),
+  threads: z.optional(integer(1, 1024)),
+  gpu: z.optional(z.union([z.literal(false), z.enum(GPUS)])),
+  idleS: z.optional(integer(1, SECONDS_A_DAY)),
 });
 
 const Models = section({

@@ -12,6 +12,7 @@ import type { Budgets } from "../../runtime/spend/budget-scopes.ts";
 
 export const PROVIDER_KINDS = ["openai_compatible", "anthropic", "llama_cpp", "builtin"] as const;
 export const MODEL_PROFILES = ["native-tools", "marker-json", "grammar-json"] as const;
+export const GPUS = ["auto", "cuda", "vulkan", "metal"] as const;
 export const THINKING_MODES = ["never", "on_error", "always"] as const;
 
 export interface ModelSettings {
@@ -22,7 +23,7 @@ export interface ModelSettings {
   readonly supportsVision: boolean;
   /** Can the model be forced to call a tool (`tool_choice: required`)? Absent: as its provider says. */
   readonly supportsToolChoice?: boolean | undefined;
-  /** Absent: native-tools. */
+  /** Absent: native-tools; of kind llama_cpp grammar-json. */
   readonly profile?: (typeof MODEL_PROFILES)[number] | undefined;
   readonly tier?: ModelTier | undefined;
   /** Its default thinking level. Only a model with one accepts levels. */
@@ -49,6 +50,12 @@ export interface ProviderSettings {
   readonly defaults: { readonly model?: string | undefined };
   /** For models without one of their own. */
   readonly modelPath?: string | undefined;
+  /** Of kind llama_cpp; absent: as many as llama.cpp finds useful. One thread gives the same answer to the same request. */
+  readonly threads?: number | undefined;
+  /** Of kind llama_cpp; absent: false. */
+  readonly gpu?: (typeof GPUS)[number] | false | undefined;
+  /** Of kind llama_cpp: without a request for so long, the model leaves memory. */
+  readonly idleS?: number | undefined;
 }
 
 /** `provider:model` in parts (P-1.4). */

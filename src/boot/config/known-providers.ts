@@ -49,7 +49,7 @@ export function withKnownProviders(written: WrittenConfig): Config {
 function introduced(id: string, provider: WrittenProvider): ProviderSettings {
   const known = KNOWN.get(id) ?? UNKNOWN;
   const kind = provider.kind ?? known.kind;
-  const local = provider.local ?? known.local;
+  const local = provider.local ?? (kind === "llama_cpp" || known.local);
   const baseUrl = provider.baseUrl ?? (kind === "anthropic" ? ANTHROPIC_URL : known.baseUrl);
   return baseUrl === undefined ? { ...provider, kind, local } : { ...provider, kind, local, baseUrl };
 }

@@ -50,6 +50,10 @@ export function childTerms(parent: ExecutionContract, left: RemainingBudget, req
       depth: parent.depth + 1,
       toolPolicy: request.toolPolicy,
       allowedTools: request.tools.filter((tool) => parent.allowedTools === null || parent.allowedTools.includes(tool)),
+      // They follow from the tools and the model of the child.
+      grammarProfile: null,
+      grammar: null,
+      logitsMask: null,
       requiredEffects: [],
       policyState: parent.policyState ?? null,
       outputSchema: request.outputSchema,

@@ -6,6 +6,7 @@ import { matchesTool } from "../policy/tool-pattern.ts";
 import type { FailureReason } from "../vocabulary/failures.ts";
 import type { Hash } from "../vocabulary/identifiers.ts";
 import { type ExecutionContract, MACHINE_VERSION, SUMMARIZERS_SINCE } from "./contract.ts";
+import { LOGITS_MASK } from "./grammar-profile.ts";
 
 /** Tokens a run must have left beside its reserves to make one tool turn worth while (the seed's `minimum_loop_margin`). */
 export const MINIMUM_LOOP_MARGIN = 256;
@@ -151,8 +152,31 @@ function checkProfile(contract: ExecutionContract, { profile }: PreflightFacts):
   if (isConstrained && profile.grammarProfiles.length === 0) {
     return incompatible("the profile holds neither a grammar nor a logits_mask");
   }
-  if (contract.strictMode && contract.toolPolicy === "required" && contract.tokenGate && !profile.holdsRequired) {
+  // Without a grammar there was nothing more to compare.
+  if (profile.grammarProfiles.length > 0) {
+    const unheld = constraintProblem(contract, profile.grammarProfiles);
+    if (unheld !== null) return incompatible(unheld);
+  }
+  if (isGated(contract) && !profile.holdsRequired) {
     return incompatible("the profile cannot hold strict_mode, tool_policy required and token_gate together");
   }
   return null;
+}
+
+function isGated({ strictMode, toolPolicy, tokenGate }: ExecutionContract): boolean {
+  return strictMode && toolPolicy === "required" && tokenGate;
+}
+
+/** What the contract asks of the decoder, against what its profile can hold. */
+function constraintProblem(contract: ExecutionContract, held: readonly string[]): string | null {
+  const { grammarProfile, grammar, logitsMask, toolPolicy } = contract;
+  if (logitsMask !== null && !held.includes(LOGITS_MASK)) return "the profile cannot hold a logits_mask";
+  const holdsGrammar = held.some((name) => name !== LOGITS_MASK);
+  if (grammar !== null && !holdsGrammar) return "the profile cannot hold a grammar";
+  if (grammarProfile === "text" && toolPolicy === "required") {
+    return "grammar_profile text contradicts tool_policy required";
+  }
+  if (!held.includes("calls") || !isGated(contract)) return null;
+  if (grammar !== null && grammarProfile === "calls") return null;
+  return "strict_mode, tool_policy required and token_gate together need grammar_profile calls";
 }

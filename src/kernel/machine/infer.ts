@@ -9,10 +9,9 @@
 import { nameModel } from "../journal/chain.ts";
 import type { InferMode } from "../journal/entry.ts";
 import type { EventOf, RunEvent, Usage } from "../journal/event.ts";
-import { hashCanonical } from "../vocabulary/hash.ts";
-import type { Hash } from "../vocabulary/identifiers.ts";
 import { costOf } from "../vocabulary/model-price.ts";
 import { inferenceAllowance, isContextFull } from "./allowance.ts";
+import { constraintHash } from "./constraint.ts";
 import { interruptionOf } from "./deadline.ts";
 import { missingProof } from "./effect-proof.ts";
 import { inferCommand } from "./outstanding.ts";
@@ -129,9 +128,4 @@ function recordInfer(turn: Turn, phase: Inferring, event: RunEvent): Turn {
 export function cutOffUsage({ prompt, accepted }: RunState, { maxOutputTokens }: Inferring): Usage {
   const used = { inputTokens: prompt.tokens, outputTokens: maxOutputTokens };
   return { ...used, costMicrousd: costOf(accepted?.price ?? null, used) };
-}
-
-/** The contract's hash covers grammar, mask, gate and tools; the mode is all that varies between turns. */
-function constraintHash({ contract }: RunState, mode: InferMode): Hash {
-  return hashCanonical([contract.contractHash, mode]);
 }

@@ -4,14 +4,13 @@
  * States emit them when they begin to wait; after a crash the driver asks for them again. An opaque effect in flight
  * is the exception: it is never repeated automatically; the driver feeds `effect.unknown` instead.
  */
-import type { InferMode } from "../journal/entry.ts";
 import { hashCanonical } from "../vocabulary/hash.ts";
 import type { CallId } from "../vocabulary/identifiers.ts";
 import { asCallId } from "../vocabulary/identifiers.ts";
 import { isRepeatable } from "./call-promise.ts";
 import type { Command } from "./command.ts";
 import { objectionNow } from "./decide-now.ts";
-import { type CallInFlight, type Phase, type Retry, type RunState, toolsOf } from "./state.ts";
+import { type CallInFlight, offeredTools, type Phase, type Retry, type RunState } from "./state.ts";
 
 type PhaseAt<At extends Phase["at"]> = Extract<Phase, { at: At }>;
 
@@ -106,8 +105,4 @@ function observationCommands(state: RunState, phase: PhaseAt<"OBSERVE">): readon
 function compactionTarget({ contract }: RunState): number {
   const { contextWindow, reservedSystem } = contract.contextBudget;
   return Math.floor((contextWindow - reservedSystem) / 2);
-}
-
-function offeredTools(state: RunState, mode: InferMode): readonly string[] {
-  return mode === "synthesis" || state.contract.toolPolicy === "forbidden" ? [] : toolsOf(state);
 }

@@ -172,3 +172,8 @@ export function stepId(state: RunState): string {
 export function toolsOf(state: RunState): readonly string[] {
   return state.contract.allowedTools ?? state.accepted?.tools.names ?? [];
 }
+
+/** None when the run must wrap up or may not act. */
+export function offeredTools(state: RunState, mode: InferMode): readonly string[] {
+  return mode === "synthesis" || state.contract.toolPolicy === "forbidden" ? [] : toolsOf(state);
+}

@@ -4,6 +4,7 @@
  * modes; strict mode then rejects what needed recovery. Inline reasoning is taken off first, so nothing in it is read.
  */
 import type { ToolInvocation } from "../vocabulary/message.ts";
+import type { JsonValue } from "../vocabulary/parse-json.ts";
 import { TOOL_CALLS_BEGIN, TOOL_CALLS_END } from "./markers.ts";
 import { readNotes } from "./notes.ts";
 import type { AdapterMode, ProtocolAdapter, ProtocolAdapterResult } from "./protocol-adapter.ts";
@@ -12,7 +13,12 @@ import { hashRawOutput, isCut, isWellFormed, type RawModelOutput } from "./raw-m
 import { stripThoughts } from "./release/thought-stripper.ts";
 import { type ScannedBlocks, scanBlocks } from "./scan-blocks.ts";
 
-export type CallChannel = "native" | "text";
+/** `document`: text and calls share one JSON document, so all of it is read or none. */
+export type CallChannel = "native" | "text" | "document";
+
+export type DocumentReading =
+  | { readonly ok: true; readonly text: string; readonly calls: readonly JsonValue[] }
+  | { readonly ok: false; readonly failure: ProtocolFailure };
 
 export type CallsReading =
   | {
@@ -27,7 +33,9 @@ export interface AdapterDefinition {
   readonly channel: CallChannel;
   /** Version 1 took inline reasoning for a part of the answer. */
   readonly readsThoughts?: true;
-  readonly readCalls: (raw: RawModelOutput, blocks: ScannedBlocks) => CallsReading;
+  /** Of the channel `document`. */
+  readonly readDocument?: (content: string) => DocumentReading;
+  readonly readCalls: (raw: RawModelOutput, blocks: ScannedBlocks, calls: readonly JsonValue[]) => CallsReading;
 }
 
 const BLANK = /^[ \t\r\n]*$/;
@@ -48,9 +56,12 @@ function adapt(definition: AdapterDefinition, written: RawModelOutput, mode: Ada
 
   const unfit = findUnfit(definition.channel, raw);
   if (unfit !== null) return reject(unfit);
-  const blocks = scanBlocks(raw.content);
+  const document = definition.readDocument?.(raw.content) ?? { ok: true, text: raw.content, calls: [] };
+  if (!document.ok) return reject(document.failure);
+  const blocks = scanBlocks(document.text);
   if (blocks.fault !== null) return reject(blocks.fault);
-  const reading = definition.readCalls(raw, blocks);
+  if (definition.channel === "document" && blocks.toolCalls !== null) return reject("protocol.wrong-channel");
+  const reading = definition.readCalls(raw, blocks, document.calls);
   if (!reading.ok) return reject(reading.failure);
   const [recovered] = reading.recovered;
   if (recovered !== undefined && mode === "strict") return reject(recovered);
@@ -67,6 +78,7 @@ function findUnfit(channel: CallChannel, raw: RawModelOutput): ProtocolFailure |
   if (!isWellFormed(raw)) return "protocol.ill-formed-text";
   if (!raw.complete) return "protocol.incomplete";
   const onNative = raw.toolCalls.length > 0;
+  if (channel === "document") return onNative ? "protocol.wrong-channel" : isCut(raw) ? "protocol.truncated" : null;
   const onText = raw.content.includes(TOOL_CALLS_BEGIN) || raw.content.includes(TOOL_CALLS_END);
   if (onNative && onText) return "protocol.mixed-channels";
   if (channel === "native" ? onText : onNative) return "protocol.wrong-channel";

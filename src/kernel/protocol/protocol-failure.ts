@@ -15,6 +15,7 @@ export const PROTOCOL_FAILURES = [
   "protocol.invalid-json",
   "protocol.duplicate-key",
   "protocol.trailing-garbage",
+  "protocol.not-a-document",
   "protocol.not-an-array",
   "protocol.not-a-call",
   "protocol.unknown-call-key",

@@ -11,8 +11,9 @@
 import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import type { Answer } from "../../kernel/journal/entry.ts";
 import type { Command } from "../../kernel/machine/command.ts";
+import { answerEntry } from "../../kernel/machine/constraint.ts";
 import type { RunState } from "../../kernel/machine/state.ts";
-import { adapterFor } from "../../kernel/protocol/adapter-for.ts";
+import { adapterFor, readsDocuments } from "../../kernel/protocol/adapter-for.ts";
 import { applyNotes, type CheckpointState } from "../../kernel/protocol/checkpoint-state.ts";
 import type { Notes } from "../../kernel/protocol/notes.ts";
 import type { ProtocolAdapterResult } from "../../kernel/protocol/protocol-adapter.ts";
@@ -51,14 +52,18 @@ export function modelRequest(
   tools: readonly RegisteredTool[],
   effort: ThinkingLevel | null,
 ): ModelRequest {
-  const request = {
+  const { grammar, logitsMask, adapterVersion } = state.contract;
+  const constraint = { entry: answerEntry(state, tools.length), grammar };
+  return {
     model,
     messages,
     tools,
     toolChoice: toolChoice(state, tools.length),
     maxOutputTokens: command.maxOutputTokens,
+    ...(readsDocuments(adapterVersion) ? { constraint } : null),
+    ...(logitsMask === null ? null : { logitsMask }),
+    ...(effort === null ? null : { effort }),
   };
-  return effort === null ? request : { ...request, effort };
 }
 
 /** `required` until one call was performed; after that the model must be able to close. */

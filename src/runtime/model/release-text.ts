@@ -1,15 +1,19 @@
 /**
- * The part of an answer that may be shown while the model writes: inline reasoning → markers → token gate → disclosure
- * guard → redaction.
+ * The part of an answer that may be shown while the model writes: inline reasoning → the text of a document → markers →
+ * token gate → disclosure guard → redaction.
  *
  * Under a token gate nothing is shown before a validated call was performed (M-F); an attempt cannot perform one, so the
  * gate stays closed for the whole attempt. Deltas carry attempt and offset and are never stored.
  */
+import type { ExecutionContract } from "../../kernel/contract/contract.ts";
+import { readsDocuments } from "../../kernel/protocol/adapter-for.ts";
 import { compose } from "../../kernel/protocol/release/compose.ts";
+import { documentText } from "../../kernel/protocol/release/document-text.ts";
 import { markerStripper } from "../../kernel/protocol/release/marker-stripper.ts";
 import { thoughtStripper } from "../../kernel/protocol/release/thought-stripper.ts";
 import type { DisclosureGuard } from "../../kernel/redaction/disclosure-guard.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
+import type { Transducer } from "../../kernel/vocabulary/transducer.ts";
 
 export interface Delta {
   readonly attempt: number;
@@ -27,9 +31,14 @@ export class LiveText {
   #released = "";
   #isFinished = false;
 
-  constructor(attempt: number, guard: DisclosureGuard, redactor: Redactor) {
+  constructor(
+    { attempt }: { readonly attempt: number },
+    { adapterVersion }: Pick<ExecutionContract, "adapterVersion">,
+    guard: DisclosureGuard,
+    redactor: Redactor,
+  ) {
     this.attempt = attempt;
-    this.#stagesOf = () => stagesOf(guard, redactor);
+    this.#stagesOf = () => stagesOf(readsDocuments(adapterVersion) ? DOCUMENT : thoughtStripper, guard, redactor);
   }
 
   push(text: string): void {
@@ -78,5 +87,7 @@ type Flow = ReturnType<typeof begin>;
 
 const begin = (stages: Stages) => ({ stages, state: stages.start() });
 
-const stagesOf = (guard: DisclosureGuard, redactor: Redactor) =>
-  compose(compose(compose(thoughtStripper, markerStripper), guard), redactor.stream);
+const DOCUMENT = compose(thoughtStripper, documentText);
+
+const stagesOf = (first: typeof DOCUMENT | typeof thoughtStripper, guard: DisclosureGuard, redactor: Redactor) =>
+  compose(compose(compose(first as Transducer<string, string, unknown>, markerStripper), guard), redactor.stream);

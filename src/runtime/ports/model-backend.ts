@@ -6,6 +6,8 @@
  * and `complete` settles soon after. Only temporary faults before the first byte of an answer are `retryable`. `check` and
  * `inspect` never cost a completion.
  */
+import type { GrammarForm } from "../../kernel/protocol/grammar/derive-constraint.ts";
+import type { GrammarEntry } from "../../kernel/protocol/grammar/derive-grammar.ts";
 import type { RawModelOutput } from "../../kernel/protocol/raw-model-output.ts";
 import type { ModelPrice } from "../../kernel/vocabulary/model-price.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
@@ -51,11 +53,22 @@ export interface ModelRequest {
   readonly messages: readonly PromptMessage[];
   readonly tools: readonly ToolOffer[];
   readonly toolChoice: "auto" | "required" | "none";
+  /** Absent: the answer is a plain text, or the provider's own calls. */
+  readonly constraint?: AnswerConstraint;
+  /** Added to the logits of the tokens, by their ids; for a model in this process only. */
+  readonly logitsMask?: readonly number[];
   readonly maxOutputTokens: number;
   /** Reasoning effort (T-2.2); absent: the provider's default. */
   readonly effort?: ThinkingLevel;
   /** Absent: the provider's default. Runs never set it; the embedding API does. */
   readonly temperature?: number;
+}
+
+/** The answer is a document of `grammar-json`. */
+export interface AnswerConstraint {
+  readonly entry: GrammarEntry;
+  /** The contract's, in the model's form; null: decoding is not constrained. */
+  readonly grammar: string | null;
 }
 
 /** Reasoning that the provider expects back with the calls of an answer, in a form that only its backend reads. */
@@ -129,6 +142,8 @@ export interface ConfiguredModel {
     readonly holdsRequired: boolean;
     readonly grammarProfiles: readonly string[];
   };
+  /** The form of grammar that its backend applies; absent: none. */
+  readonly grammar?: GrammarForm;
   readonly tokens: TokenCounter;
   /** Estimated tokens of an image; absent where the model takes no images. */
   readonly vision?: { readonly imageTokens: (image: ImageSize) => number };

@@ -183,7 +183,7 @@ export class CommandExecutor {
       effort,
     );
     const isGated = state.contract.tokenGate && state.budget.performed === 0;
-    const text = this.#isLive(state) && !isGated ? new LiveText(command.attempt, guard, redactor) : null;
+    const text = isGated || !this.#isLive(state) ? null : new LiveText(command, state.contract, guard, redactor);
     const onText = (written: string): void => {
       text?.push(written);
       broadcaster.delta(run.runId);

@@ -206,7 +206,7 @@ describe("whenever somebody begins to watch", () => {
     for (let count = 0; count <= entries.length; count += 1) {
       for (const [index, place] of early.entries()) {
         if (place !== count) continue;
-        const text = new LiveText(index + 1, guard, redactor);
+        const text = new LiveText({ attempt: index + 1 }, { adapterVersion: "native-tools@2" }, guard, redactor);
         news.beginText(runId, text);
         text.push("…");
         text.finish();

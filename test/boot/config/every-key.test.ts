@@ -35,9 +35,12 @@ const READ_BY: Readonly<Record<string, string>> = {
   "models.providers.*.models.*.costPer1kInput": MODELS,
   "models.providers.*.models.*.costPer1kOutput": MODELS,
   "models.providers.*.models.*.free": MODELS,
-  // Of kind llama_cpp, which is refused with a sentence when such a model is asked for.
+  // Of kind llama_cpp.
   "models.providers.*.models.*.modelPath": RESOLVE,
   "models.providers.*.modelPath": RESOLVE,
+  "models.providers.*.threads": MODELS,
+  "models.providers.*.gpu": MODELS,
+  "models.providers.*.idleS": MODELS,
   "models.providers.*.defaults.model": RESOLVE,
   "gateway.host": "boot/commands/start.ts",
   "gateway.port": "boot/commands/start.ts",

@@ -206,6 +206,7 @@ const TOOL_ROWS: readonly Row[] = [
 
 const STRICT: Partial<ContractTerms> = { strictMode: true, toolPolicy: "required" };
 const HOLD = incompatible("the profile cannot hold strict_mode, tool_policy required and token_gate together");
+const HELD = ["off", "calls", "calls-or-text", "text"];
 const PROFILE_ROWS: readonly Row[] = [
   ["another profile", {}, profile({ id: "marker-json" }), incompatible("the model's profile is marker-json")],
   ["another adapter", {}, profile({ adapterVersion: "native-tools@2" }), incompatible("the adapter is native-tools@2")],
@@ -222,6 +223,45 @@ const PROFILE_ROWS: readonly Row[] = [
   ["a grammar of one's own", { grammar: "root ::= object" }, {}, PASSED],
   ["a grammar where none is held", { grammar: "root" }, profile({ grammarProfiles: [] }), UNCONSTRAINED],
   ["a mask where none is held", { logitsMask: [1] }, profile({ grammarProfiles: [] }), UNCONSTRAINED],
+  [
+    "a mask where only grammars are held",
+    { logitsMask: [1] },
+    profile({ grammarProfiles: HELD }),
+    incompatible("the profile cannot hold a logits_mask"),
+  ],
+  ["a mask where one is held", { logitsMask: [1] }, profile({ grammarProfiles: [...HELD, "logits_mask"] }), PASSED],
+  [
+    "a grammar where only a mask is held",
+    { grammar: "root" },
+    profile({ grammarProfiles: ["logits_mask"] }),
+    incompatible("the profile cannot hold a grammar"),
+  ],
+  [
+    "text alone where a call is required",
+    { toolPolicy: "required", grammarProfile: "text", grammar: "text" },
+    profile({ grammarProfiles: HELD }),
+    incompatible("grammar_profile text contradicts tool_policy required"),
+  ],
+  [
+    "strict, required and gated, held by its grammar",
+    { ...STRICT, grammarProfile: "calls", grammar: "calls" },
+    profile({ grammarProfiles: HELD }),
+    PASSED,
+  ],
+  ...(["off", "calls-or-text", null] as const).map(
+    (grammarProfile): Row => [
+      `strict, required and gated, under ${grammarProfile}`,
+      { ...STRICT, grammarProfile, grammar: grammarProfile === "off" ? null : "calls" },
+      profile({ grammarProfiles: HELD }),
+      incompatible("strict_mode, tool_policy required and token_gate together need grammar_profile calls"),
+    ],
+  ),
+  [
+    "strict, required and gated, without a grammar",
+    { ...STRICT, grammarProfile: "calls" },
+    profile({ grammarProfiles: HELD }),
+    incompatible("strict_mode, tool_policy required and token_gate together need grammar_profile calls"),
+  ],
   ["strict, required and gated, but it cannot be held to it", STRICT, profile({ holdsRequired: false }), HOLD],
   [
     "the same, but lenient",

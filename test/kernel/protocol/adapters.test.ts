@@ -46,7 +46,13 @@ const anyRaw: fc.Arbitrary<RawModelOutput> = fc.record({
 
 describe("every adapter", () => {
   verifies("M-P2a/versions", "is found by its version, and an unknown version is null", () => {
-    expect(ADAPTER_VERSIONS).toEqual(["native-tools@1", "marker-json@1", "native-tools@2", "marker-json@2"]);
+    expect(ADAPTER_VERSIONS).toEqual([
+      "native-tools@1",
+      "marker-json@1",
+      "native-tools@2",
+      "marker-json@2",
+      "grammar-json@1",
+    ]);
     for (const version of ADAPTER_VERSIONS) expect(adapterFor(version)?.version).toBe(version);
     for (const unknown of ["native-tools", "native-tools@3", "marker-json@01", "", "__proto__", "toString"]) {
       expect(adapterFor(unknown)).toBeNull();

@@ -56,7 +56,10 @@ describe("released text", () => {
         const stages = compose(compose(markerStripper, guard), redactor.stream);
         const pieces = parts.flatMap((text) => text.match(new RegExp(`[^]{1,${length}}`, "g")) ?? [text]);
         const deltas: string[] = [];
-        const release = readAtOnce(new LiveText(1, guard, redactor), ({ text }) => deltas.push(text));
+        const release = readAtOnce(
+          new LiveText({ attempt: 1 }, { adapterVersion: "native-tools@2" }, guard, redactor),
+          ({ text }) => deltas.push(text),
+        );
         const shown = [...pieces.map((piece) => () => release.push(piece)), release.finish].map((tell) => {
           tell();
           return deltas.splice(0).join("");
@@ -75,7 +78,10 @@ describe("released text", () => {
     const texts = fc.array(part, { maxLength: 12 }).map((parts) => parts.join(""));
     const released = (pieces: readonly string[]): readonly Delta[] => {
       const deltas: Delta[] = [];
-      const release = readAtOnce(new LiveText(3, guard, verdict.redactor), (delta) => deltas.push(delta));
+      const release = readAtOnce(
+        new LiveText({ attempt: 3 }, { adapterVersion: "native-tools@2" }, guard, verdict.redactor),
+        (delta) => deltas.push(delta),
+      );
       for (const piece of pieces) release.push(piece);
       release.finish();
       return deltas;

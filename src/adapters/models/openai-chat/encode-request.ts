@@ -5,11 +5,14 @@
  * R2. `tool_choice` is sent only beside tools: servers refuse it without them.
  * R3. An effort is sent only if one was asked for, since servers refuse it for models that do not reason, or if the model
  *     requires one beside tools.
- * R4. A model's reasoning before its calls goes back to it beside them: some servers refuse to continue without.
- * R5. Messages and tools are encoded once: a run sends them again with every step.
+ * R4. A constraint is sent as the JSON Schema that the answer has to fit (`response_format`).
+ * R5. A model's reasoning before its calls goes back to it beside them: some servers refuse to continue without.
+ * R6. Messages and tools are encoded once: a run sends them again with every step.
  */
+import type { AnswerSchemas } from "../../../kernel/protocol/grammar/derive-answer-schema.ts";
 import { encodeToolName } from "../../../kernel/protocol/tool-names.ts";
 import type {
+  AnswerConstraint,
   ModelRequest,
   PromptCall,
   PromptImage,
@@ -27,10 +30,11 @@ export interface ChatDialect {
 }
 
 export function encodeRequest(request: ModelRequest, isStreamed: boolean, dialect: ChatDialect): string {
-  const { model, messages, tools, toolChoice, maxOutputTokens, effort, temperature } = request;
+  const { model, messages, tools, toolChoice, constraint, maxOutputTokens, effort, temperature } = request;
   const fields = JSON.stringify({
     model,
     ...(tools.length === 0 ? null : { tool_choice: toolChoice }),
+    ...(constraint === undefined || constraint.grammar === null ? null : encodeConstraint(constraint)),
     ...effortFields(model, effort, { isTranslated: dialect.translatesEffort, hasTools: tools.length > 0 }),
     ...(temperature === undefined ? null : { temperature }),
     [dialect.limitField]: maxOutputTokens,
@@ -58,6 +62,11 @@ function encodedOnce<Part extends object>(encode: (part: Part) => object): (part
     texts.set(part, text);
     return text;
   };
+}
+
+function encodeConstraint({ entry, grammar }: AnswerConstraint): object {
+  const schema = (JSON.parse(grammar ?? "{}") as AnswerSchemas)[entry];
+  return { response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema } } };
 }
 
 function encodeMessage(message: PromptMessage): object {
