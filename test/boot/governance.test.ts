@@ -164,6 +164,9 @@ verifies(
     const refused = await off.command("governance", "rollback", "--tier", "mid");
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("governance is off")]);
     const [run] = await off.work(1);
+    const surety = await off.open();
+    expect(await surety.store.measuredThrough()).toBeNull();
+    await surety.close(1000);
     expect(run?.contract["policy_state"]).toBeNull();
   },
 );

@@ -71,6 +71,7 @@ const SYSTEM = "governance";
 export class Governance {
   readonly #parts: GovernanceParts;
   #tiers: Promise<Map<ModelTier, KnownTier>> | null = null;
+  #begun: Promise<void> | null = null;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(parts: GovernanceParts) {
@@ -79,6 +80,7 @@ export class Governance {
 
   /** For a contract that is drafted now. */
   async stateFor(model: string): Promise<PolicyState> {
+    await this.#begin();
     return (await this.tier(this.#parts.tierOf(model))).state;
   }
 
@@ -101,7 +103,7 @@ export class Governance {
   measureEnded(maxRuns: number): Promise<boolean> {
     return this.#inTurn(async () => {
       const { store } = this.#parts;
-      await this.#load();
+      await this.#begin();
       const page = await store.readLedger((await store.measuredThrough()) ?? 0, LEDGER_PAGE);
       const sealed = page.filter((entry) => entry.kind === "run.sealed");
       for (const { seq, data } of sealed.slice(0, maxRuns)) await this.#measure(seq, data.runId);
@@ -158,6 +160,7 @@ export class Governance {
 
   #decide(tier: ModelTier, by: string, decide: (record: TierRecord) => Advanced): Promise<TierRecord> {
     return this.#inTurn(async () => {
+      await this.#begin();
       const tiers = await this.#load();
       const { record } = tiers.get(tier) as KnownTier;
       return await this.#write(tiers, tier, decide(record), null, by);
@@ -200,6 +203,27 @@ export class Governance {
     return last?.runId ?? null;
   }
 
+  /** Before the first state is given out, or the first run is measured. Who only looks changes nothing. */
+  #begin(): Promise<void> {
+    this.#begun ??= this.#prepare().catch((error: unknown) => {
+      this.#begun = null;
+      throw error;
+    });
+    return this.#begun;
+  }
+
+  async #prepare(): Promise<void> {
+    const { store } = this.#parts;
+    // Runs that ended before there was any governance say nothing about it.
+    if ((await store.measuredThrough()) === null) await this.#readThrough((await store.ledgerHead()).seq, null);
+    const tiers = await this.#load();
+    const stored = await store.governanceTiers();
+    for (const tier of MODEL_TIERS) {
+      const row = stored.find((each) => each.tier === tier);
+      await this.#catchUp(tiers, tier, row);
+    }
+  }
+
   #load(): Promise<Map<ModelTier, KnownTier>> {
     this.#tiers ??= this.#read().catch((error: unknown) => {
       this.#tiers = null;
@@ -210,20 +234,12 @@ export class Governance {
 
   async #read(): Promise<Map<ModelTier, KnownTier>> {
     const { store } = this.#parts;
-    // Runs that ended before there was any governance say nothing about it.
-    if ((await store.measuredThrough()) === null) await this.#readThrough((await store.ledgerHead()).seq, null);
     const stored = await store.governanceTiers();
     const tiers = new Map<ModelTier, KnownTier>();
     for (const tier of MODEL_TIERS) {
       const row = stored.find((each) => each.tier === tier);
       tiers.set(tier, row === undefined ? { version: 0, record: newTier(tier) } : await this.#readTier(row, tier));
     }
-    for (const tier of MODEL_TIERS)
-      await this.#catchUp(
-        tiers,
-        tier,
-        stored.find((each) => each.tier === tier),
-      );
     return tiers;
   }
 

@@ -89,7 +89,7 @@ export interface Advanced {
 }
 
 export const RING_SIZE = 8;
-/** Rolling averages forget runs older than so many windows. */
+/** Rolling averages forget runs older than so many windows, or than the warm-up if that is longer. */
 const MEMORY_WINDOWS = 5;
 const PAUSE_WINDOWS = 4;
 const MOST_DOUBLINGS = 5;
@@ -197,14 +197,14 @@ function revert(record: TierRecord, { before, proposal }: Trial, worse: Dimensio
 
 function settledRun(before: TierRecord, run: ScoredRun, rules: TierRules): Advanced {
   const { windowRuns, warmupRuns } = rules;
-  const averages = averagedWith(before.averages, run.measured.vector, MEMORY_WINDOWS * windowRuns);
+  const memory = Math.max(MEMORY_WINDOWS * windowRuns, warmupRuns);
+  const averages = averagedWith(before.averages, run.measured.vector, memory);
   const measured = { ...before, averages };
   const isWindowFull = measured.recent.length >= windowRuns;
   if (!isWindowFull) return { record: measured, change: null };
   const isWindowsEnd = measured.runs % windowRuns === 0;
   const record = isWindowsEnd ? withCheckpoint(measured, run.runId) : measured;
-  const mayMove = record.frozenRuns === 0 && record.runs >= warmupRuns;
-  const change = mayMove ? mutate(record, run, rules) : null;
+  const change = record.frozenRuns === 0 ? mutate(record, run, rules) : null;
   // What has fallen behind is rolled back, not mended.
   const fallenBehind = isWindowsEnd || change !== null ? regression(record, rules) : null;
   return fallenBehind ?? change ?? { record, change: null };

@@ -170,6 +170,9 @@ verifies("M-P4e", "nothing is moved before the warm-up is over, however bad the 
     expect(govern(bad, { runs: warmupRuns - 1, seed: 1, tier }).changes).toEqual([]);
     expect(govern(bad, { runs: warmupRuns, seed: 1, tier }).changes).toHaveLength(1);
   }
+  const longer = { ...TIER_RULES.mid, warmupRuns: 60, windowRuns: 3 };
+  expect(govern(bad, { runs: 59, seed: 1, rules: longer }).changes).toEqual([]);
+  expect(govern(bad, { runs: 60, seed: 1, rules: longer }).changes).toHaveLength(1);
 });
 
 verifies("M-P4g/freeze", "a frozen tier counts its runs down and moves nothing meanwhile", () => {
