@@ -4,8 +4,6 @@
  * Every dimension is turned into a cost from 0 (best) to 1, so that one tolerance holds for all of them. What differs by
  * less than chance would explain is no difference.
  */
-import { type Static, Type } from "typebox";
-import { Count, closed } from "../vocabulary/schema-primitives.ts";
 import type { PerfVector } from "./perf-vector.ts";
 
 /** Hard failures first: they decide before all others. */
@@ -19,26 +17,15 @@ export const DIMENSIONS = [
 ] as const satisfies readonly (keyof PerfVector)[];
 export type Dimension = (typeof DIMENSIONS)[number];
 
-const Moments = Type.Object({ mean: Type.Number(), variance: Type.Number({ minimum: 0 }) }, closed);
+interface Moments {
+  readonly mean: number;
+  readonly variance: number;
+}
 
-export const AveragesSchema = Type.Object(
-  {
-    runs: Count,
-    costs: Type.Object(
-      {
-        hardFailures: Moments,
-        protocolCompliance: Moments,
-        retryCount: Moments,
-        anomalyIgnoredCount: Moments,
-        duplicateCallRatio: Moments,
-        budgetEfficiency: Moments,
-      },
-      closed,
-    ),
-  },
-  closed,
-);
-export type Averages = Readonly<Static<typeof AveragesSchema>>;
+export interface Averages {
+  readonly runs: number;
+  readonly costs: Readonly<Record<Dimension, Moments>>;
+}
 
 /** Two retries, or two ignored anomalies, are as bad as it gets. */
 const WORST_COUNT = 2;

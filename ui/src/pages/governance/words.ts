@@ -54,8 +54,9 @@ export function signalWords(signal: string): string {
   return SIGNALS[signal] ?? signal;
 }
 
-export function dimensionWords(dimension: string): string {
-  return dimension.replaceAll("_", " ");
+/** At the beginning of a sentence. */
+function dimensionWords(dimension: string): string {
+  return dimension.charAt(0).toUpperCase() + dimension.slice(1).replaceAll("_", " ");
 }
 
 export function whatChanged({ cause, before, after, proposal }: Change): string {
