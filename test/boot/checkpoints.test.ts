@@ -1,6 +1,6 @@
 /** Loss and roll-back show against checkpoints: those of the home's own file, and those that were kept elsewhere (X-24). */
 import { spawn } from "node:child_process";
-import { copyFile, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, cp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
@@ -70,10 +70,14 @@ verifies("X-24", "a home that was rolled back whole shows against a checkpoint k
   const oldFile = join(home, "..", "old.jsonl");
   await copyFile(join(home, "surety.db"), old);
   await copyFile(join(home, "checkpoints.jsonl"), oldFile);
+  await cp(join(home, "agents"), join(home, "..", "agents"), { recursive: true });
   await surety(home, "run", "list files");
   expect((await surety(home, "audit", "checkpoint", elsewhere)).code).toBe(0);
   expect((await findings(home, "audit", "verify", "--since", elsewhere)).code).toBe(0);
   await copyFile(old, join(home, "surety.db"));
+  expect((await findings(home, "audit", "verify")).codes).toContain("file.unexpected");
+  await rm(join(home, "agents"), { recursive: true });
+  await cp(join(home, "..", "agents"), join(home, "agents"), { recursive: true });
   await rm(join(home, "checkpoints.jsonl"));
   expect(await findings(home, "audit", "verify")).toMatchObject({ code: 1, codes: ["checkpoint.file-missing"] });
   await writeFile(join(home, "checkpoints.jsonl"), "");

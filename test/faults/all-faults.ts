@@ -12,6 +12,7 @@ import { replayRecorded } from "./replay-recorded.ts";
 import { simulatedSeeds } from "./simulated-seeds.ts";
 import { slowSenders } from "./slow-senders.ts";
 import { stopUnderLoad } from "./stop-under-load.ts";
+import { tamperedHome } from "./tampered-home.ts";
 
 export const FAULTS: readonly Fault[] = [
   killAtRandom,
@@ -26,4 +27,5 @@ export const FAULTS: readonly Fault[] = [
   stopUnderLoad,
   replayRecorded,
   simulatedSeeds,
+  tamperedHome,
 ];

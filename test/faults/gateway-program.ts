@@ -32,6 +32,7 @@ async function bundleInto(directory: string): Promise<void> {
       gateway: "test/faults/gateway-with-effects.ts",
       "writer-worker": "src/adapters/store-sqlite/writer-worker.ts",
       "reader-worker": "src/adapters/store-sqlite/reader-worker.ts",
+      "records-worker": "src/boot/records-worker.ts",
     },
     resolve: { conditionNames: ["node", "import", "default"] },
   });

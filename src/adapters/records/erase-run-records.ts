@@ -10,7 +10,7 @@ import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Store } from "../../runtime/ports/store.ts";
 import { readWholeJournal } from "../../runtime/run/read-run.ts";
 import { rewriteLines } from "./rewrite-lines.ts";
-import { folderFiles } from "./run-records.ts";
+import { folderFiles } from "./run-projection.ts";
 
 export async function eraseRunRecords(store: Store, homeDirectory: string, runIds: readonly RunId[]): Promise<void> {
   /** By file, then by event. */

@@ -12,9 +12,9 @@ const PLACE = /^(\d{1,15})(?: ([0-9a-f]{64}))?\n$/;
 
 export class LedgerPlace {
   readonly #file: string;
-  readonly #store: Pick<Store, "readLedger">;
+  readonly #store: Pick<Store, "readLedgerLines">;
 
-  constructor(file: string, store: Pick<Store, "readLedger">) {
+  constructor(file: string, store: Pick<Store, "readLedgerLines">) {
     this.#file = file;
     this.#store = store;
   }
@@ -24,9 +24,9 @@ export class LedgerPlace {
     const kept = PLACE.exec(await readFile(this.#file, "utf8").catch(() => ""));
     const seq = Number(kept?.[1] ?? 0);
     if (seq === 0) return 0;
-    const [entry] = await this.#store.readLedger(seq - 1, 1);
-    if (entry === undefined) return 0;
-    return kept?.[2] === undefined || kept[2] === entry.hash ? seq : 0;
+    const [line] = await this.#store.readLedgerLines(seq - 1, 1);
+    if (line === undefined) return 0;
+    return kept?.[2] === undefined || line.includes(`"hash":"${kept[2]}"`) ? seq : 0;
   }
 
   async keep({ seq, hash }: LedgerHead): Promise<void> {

@@ -9,19 +9,15 @@
  */
 import { mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { toLine } from "../../kernel/journal/journal-lines.ts";
 import type { LedgerEntryOf, LedgerHead } from "../../kernel/journal/ledger.ts";
-import { type AuditEvent, auditEvents, auditFileOf } from "../../kernel/journal/views/audit-events.ts";
 import type { Lookup } from "../../kernel/journal/views/body-content.ts";
-import { lifecycleEvents } from "../../kernel/journal/views/lifecycle-events.ts";
-import { runSummary } from "../../kernel/journal/views/run-summary.ts";
-import { traceEvents } from "../../kernel/journal/views/trace-events.ts";
 import { isAgentId } from "../../kernel/vocabulary/agent-id.ts";
 import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { type Store, type StoredRun, StoreError } from "../../runtime/ports/store.ts";
 import { readBodies, readWholeJournal } from "../../runtime/run/read-run.ts";
 import { AppendOnlyFile } from "./append-only-file.ts";
 import { LedgerPlace } from "./ledger-place.ts";
+import { type AuditLine, auditLines, folderFiles } from "./run-projection.ts";
 
 export interface RunRecordsParts {
   readonly store: Store;
@@ -110,14 +106,14 @@ export class RunRecords {
     const lookup: Lookup = (ref) => bodies.get(ref)?.text ?? null;
     const folder = join(homeDirectory, "agents", run.agentId, "runs", runId);
     if (!(await exists(folder))) await writeFolder(folder, run, entries);
-    for (const event of auditEvents(entries, lookup)) await this.#addLine(run.agentId, event);
+    for (const line of auditLines(run, entries, lookup)) await this.#addLine(runId, line);
   }
 
-  async #addLine(agentId: string, event: AuditEvent): Promise<void> {
-    const path = join(this.#parts.homeDirectory, auditFileOf(agentId, event.ts));
+  async #addLine(runId: RunId, { file, seq, line }: AuditLine): Promise<void> {
+    const path = join(this.#parts.homeDirectory, file);
     const known = this.#files.get(path) ?? (await this.#open(path));
     this.#files.set(path, known);
-    if (event.seq > (known.held.get(event.run_id) ?? 0)) known.lines.push(JSON.stringify(event));
+    if (seq > (known.held.get(runId) ?? 0)) known.lines.push(line);
   }
 
   async #open(path: string): Promise<AuditFile> {
@@ -134,21 +130,6 @@ export class RunRecords {
 }
 
 type Entries = Awaited<ReturnType<typeof readWholeJournal>>["entries"];
-
-/** The text of each file of a run's folder, by name. */
-export function folderFiles(run: StoredRun, entries: Entries): Readonly<Record<string, string>> {
-  const summary = runSummary(entries);
-  const files: Readonly<Record<string, readonly string[]>> = {
-    "contract.json": [run.contract],
-    "journal.jsonl": entries.map(toLine),
-    "trace.jsonl": traceEvents(entries).map((event) => JSON.stringify(event)),
-    "events.jsonl": lifecycleEvents(entries).map((event) => JSON.stringify(event)),
-    // A journal that breaks off has none.
-    ...(summary === null ? {} : { "summary.json": [JSON.stringify(summary)] }),
-  };
-  const textOf = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
-  return Object.fromEntries(Object.entries(files).map(([name, lines]) => [name, textOf(lines)]));
-}
 
 async function writeFolder(folder: string, run: StoredRun, entries: Entries): Promise<void> {
   const aside = join(dirname(folder), `.${run.runId}.new`);

@@ -12,7 +12,8 @@
  */
 import { mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { LATEST, type SessionContext } from "../../assistant/context/session-context.ts";
+import { DEFAULT_LIMITS } from "../../assistant/context/context-limits.ts";
+import type { SessionContext } from "../../assistant/context/session-context.ts";
 import type { SessionTurn } from "../../assistant/context/session-turn.ts";
 import { channelClassOf } from "../../assistant/sessions/channel-class.ts";
 import { erasedLine, partialLine, sessionFileName, turnLines } from "../../assistant/sessions/session-file.ts";
@@ -21,7 +22,7 @@ import { asRunId, type RunId, type SessionId } from "../../kernel/vocabulary/ide
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import { type PlacedRun, type Store, StoreError } from "../../runtime/ports/store.ts";
 import type { PendingErasure } from "../../runtime/ports/stored-erasure.ts";
-import type { StoredSession } from "../../runtime/ports/stored-session.ts";
+import type { RunRange, StoredSession } from "../../runtime/ports/stored-session.ts";
 import { contractOf } from "../../runtime/run/read-run.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { AppendOnlyFile } from "./append-only-file.ts";
@@ -172,11 +173,17 @@ export class SessionFiles {
     if (open.turns.has(runId)) return;
     const { sessionId } = session;
     // A file is begun with what was said before it.
-    const isNew = open.turns.size === 0;
-    const turns = isNew
-      ? await this.#allTurns(sessionId)
-      : await this.#parts.context.turns(sessionId, { after: run.position - 1, before: run.position + 1 }, 1);
+    if (open.turns.size === 0) await this.#appendEarlier(open, session, run.position);
+    const turns = await this.#turns(sessionId, { after: run.position - 1, before: run.position + 1 }, 1);
     await this.#append(open, turns, session, isLocal(run));
+  }
+
+  async #appendEarlier(open: OpenFile, session: StoredSession, position: number): Promise<void> {
+    for (const turn of await this.#allTurns(session.sessionId, position)) {
+      const run = turn.runId === null ? null : await this.#parts.store.findRun(turn.runId);
+      const isOfLocal = run === null ? channelClassOf(session.channel) === "cli_local" : isLocal(run);
+      await this.#append(open, [turn], session, isOfLocal);
+    }
   }
 
   async #projectImport(sessionId: SessionId): Promise<void> {
@@ -199,10 +206,15 @@ export class SessionFiles {
     open.isDirty = true;
   }
 
-  async #allTurns(sessionId: SessionId, end = LATEST): Promise<readonly SessionTurn[]> {
+  /** Whatever the limits of prompts are: what is written must not depend on when. */
+  #turns(...wanted: [SessionId, RunRange, number]): Promise<readonly SessionTurn[]> {
+    return this.#parts.context.turns(...wanted, () => DEFAULT_LIMITS);
+  }
+
+  async #allTurns(sessionId: SessionId, end: number): Promise<readonly SessionTurn[]> {
     const all: SessionTurn[] = [];
     for (let before = end; ; ) {
-      const page = await this.#parts.context.turns(sessionId, { after: 0, before }, PAGE);
+      const page = await this.#turns(sessionId, { after: 0, before }, PAGE);
       const [first] = page;
       if (first === undefined) return all;
       all.unshift(...page);

@@ -9,6 +9,7 @@ import {
   toLedgerLine,
 } from "../../kernel/journal/ledger.ts";
 import { fromWire } from "../../kernel/vocabulary/wire-case.ts";
+import { StoreError } from "../../runtime/ports/store.ts";
 import type { Prepare, Tables } from "./connection.ts";
 
 export const LEDGER_TABLES: Tables = {
@@ -17,7 +18,7 @@ export const LEDGER_TABLES: Tables = {
 };
 
 export const LEDGER_QUERIES = {
-  after: "SELECT line FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?",
+  after: "SELECT seq, line FROM ledger WHERE seq > ? ORDER BY seq LIMIT ?",
 };
 
 export const LEDGER_LISTS = {
@@ -25,15 +26,33 @@ export const LEDGER_LISTS = {
   readLedger(prepare: Prepare, after: number, limit: number): readonly LedgerEntry[] {
     return prepare(LEDGER_QUERIES.after)
       .all(after, limit)
-      .map((row) => fromWire(JSON.parse(String(row["line"]))) as LedgerEntry);
+      .map((row) => fromWire(parseLine(row)) as LedgerEntry);
+  },
+
+  readLedgerLines(prepare: Prepare, after: number, limit: number): readonly string[] {
+    return prepare(LEDGER_QUERIES.after)
+      .all(after, limit)
+      .map((row) => String(row["line"]));
   },
 };
 
 export function ledgerHead(prepare: Prepare, homeId: string): LedgerHead {
-  const row = prepare("SELECT line FROM ledger ORDER BY seq DESC LIMIT 1").get();
+  const row = prepare("SELECT seq, line FROM ledger ORDER BY seq DESC LIMIT 1").get();
   if (row === undefined) return startLedger(homeId);
-  const { seq, hash } = JSON.parse(String(row["line"])) as LedgerHead;
+  const { seq, hash } = parseLine(row) as LedgerHead;
   return { seq, hash };
+}
+
+function parseLine({ seq, line }: Readonly<Record<string, unknown>>): object {
+  try {
+    return JSON.parse(String(line)) as object;
+  } catch (error) {
+    throw damaged(seq, error);
+  }
+}
+
+function damaged(seq: unknown, cause: unknown): StoreError {
+  return new StoreError("store.corrupt", `Ledger entry ${seq} is damaged: see surety verify --home.`, { cause });
 }
 
 /** 0 before the first entry. Reads no line, so a damaged one is no obstacle. */

@@ -1,6 +1,7 @@
 /** Sealed secrets: table, reads and writes. */
 import type { StoredSecret } from "../../runtime/ports/stored-secret.ts";
 import type { Prepare, Tables } from "./connection.ts";
+import { record } from "./recorded-rows.ts";
 import type { WriteHandlers } from "./transaction.ts";
 
 export const SECRET_TABLES: Tables = {
@@ -10,14 +11,17 @@ export const SECRET_TABLES: Tables = {
 };
 
 export const SECRET_WRITES: WriteHandlers<"put-secret" | "remove-secret"> = {
-  "put-secret"({ prepare, appendLedger }, { secret: { name, sealed, updatedAtMs }, draft }) {
-    prepare("INSERT OR REPLACE INTO secrets VALUES (?, ?, ?)").run(name, sealed, updatedAtMs);
-    appendLedger(draft);
+  "put-secret"(transaction, { secret: { name, sealed, updatedAtMs }, draft }) {
+    transaction.prepare("INSERT OR REPLACE INTO secrets VALUES (?, ?, ?)").run(name, sealed, updatedAtMs);
+    transaction.appendLedger(draft);
+    record(transaction, draft.ts, "secrets", name);
   },
 
-  "remove-secret"({ prepare, appendLedger }, { draft }) {
-    const { changes } = prepare("DELETE FROM secrets WHERE name = ?").run(draft.data.name);
-    if (changes > 0) appendLedger(draft);
+  "remove-secret"(transaction, { draft }) {
+    const { name } = draft.data;
+    if (transaction.prepare("DELETE FROM secrets WHERE name = ?").run(name).changes === 0) return;
+    transaction.appendLedger(draft);
+    record(transaction, draft.ts, "secrets", name);
   },
 };
 

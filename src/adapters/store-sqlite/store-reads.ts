@@ -65,6 +65,8 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     checkCounts(args);
     return reading.read((prepare) => readList(prepare, name, args));
   };
+  const listLedger = async (after: number): Promise<ReadingList> =>
+    (await reading.read(lastLedgerSeq)) - after <= MAX_LEFT_HERE ? listHere : list;
   return {
     findRun: (runId) => reading.read((prepare) => findRun(prepare, runId)),
     findRunIds: async (beginning, limit) => {
@@ -139,10 +141,8 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     recordedRows: (table, page) => list("recordedRows", table, page),
     spendTotals: (period) => list("spendTotals", period),
     // The last entries, which every start looks at, are read sooner than the reader thread starts.
-    readLedger: async (after, limit) => {
-      const lastSeq = await reading.read(lastLedgerSeq);
-      return await (lastSeq - after <= MAX_LEFT_HERE ? listHere : list)("readLedger", after, limit);
-    },
+    readLedger: async (after, limit) => await (await listLedger(after))("readLedger", after, limit),
+    readLedgerLines: async (after, limit) => await (await listLedger(after))("readLedgerLines", after, limit),
     // A few open runs are read sooner than the reader thread starts.
     homeState: async () => {
       const isShort = (await reading.read(countOpenRuns)) <= MAX_OPEN_HERE;

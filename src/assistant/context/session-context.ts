@@ -168,7 +168,12 @@ export class SessionContext {
   }
 
   /** The last turns in between, oldest first; those that were imported come before all others. */
-  async turns(sessionId: SessionId, between: RunRange, limit: number): Promise<readonly SessionTurn[]> {
+  async turns(
+    sessionId: SessionId,
+    between: RunRange,
+    limit: number,
+    limitsOf: LimitsOf = this.#parts.limitsOf,
+  ): Promise<readonly SessionTurn[]> {
     const { store } = this.#parts;
     const { after, before } = between;
     const turns: SessionTurn[] = [];
@@ -176,7 +181,7 @@ export class SessionContext {
     for (let end = before; end > 0; ) {
       const wanted = limit - turns.length;
       const runs = await store.sessionRuns(sessionId, { after: Math.max(after, 0), before: end }, wanted);
-      turns.unshift(...(await this.#turnsOf(runs)));
+      turns.unshift(...(await this.#turnsOf(runs, limitsOf)));
       if (turns.length === limit) return turns;
       end = runs.length < wanted ? 0 : (runs[0]?.position ?? 0);
     }
@@ -184,17 +189,18 @@ export class SessionContext {
     return [...imported.map((stored) => importedTurn(sessionId, stored)), ...turns];
   }
 
-  async #turnsOf(runs: readonly PlacedRun[]): Promise<readonly SessionTurn[]> {
+  async #turnsOf(runs: readonly PlacedRun[], limitsOf: LimitsOf): Promise<readonly SessionTurn[]> {
     const turns: SessionTurn[] = [];
     for (const run of runs) {
-      const turn = run.source === COMPACTION_SOURCE ? null : await this.#turn(run, this.#parts.limitsOf(run.agentId));
+      const turn = run.source === COMPACTION_SOURCE ? null : await this.#turn(run, limitsOf(run.agentId));
       if (turn !== null) turns.push(turn);
     }
     return turns;
   }
 
   async #turn(run: PlacedRun, limits: ContextLimits): Promise<SessionTurn | null> {
-    const known = this.#turns.get(run.runId);
+    const isUsual = hasSameCuts(limits, this.#parts.limitsOf(run.agentId));
+    const known = isUsual ? this.#turns.get(run.runId) : undefined;
     if (known !== undefined) {
       known.usedMs = this.#parts.clock.monotonicMs();
       return known.turn;
@@ -202,6 +208,7 @@ export class SessionContext {
     const { entries } = await readWholeJournal(this.#parts.store, run.runId);
     const bodies = await readBodiesOf(this.#parts.store, run, entries);
     const turn = turnOf(run, entries, (ref) => bodies.get(ref)?.text ?? null, this.#parts.toolbox.summarize, limits);
+    if (!isUsual) return turn;
     if (this.#turns.size >= MAX_REMEMBERED) this.#turns.clear();
     this.#turns.set(run.runId, { turn, usedMs: this.#parts.clock.monotonicMs() });
     this.#forgetLater();
@@ -225,6 +232,13 @@ export class SessionContext {
   forgetTurns(): void {
     this.#turns.clear();
   }
+}
+
+const CUTS = ["messageChars", "summaryChars", "errorChars", "outputChars"] as const;
+
+/** Then turns are made of the same texts. */
+function hasSameCuts(one: ContextLimits, other: ContextLimits): boolean {
+  return one === other || CUTS.every((cut) => one[cut] === other[cut]);
 }
 
 /** A model with a small window is sent fewer turns rather than none of the message. */

@@ -109,6 +109,7 @@ const REACHING: readonly Write["type"][] = [
   ...(["append-ledger", "decide-approval", "decide-capability", "decide-pairing", "request-capability"] as const),
   ...(["route-session", "change-session", "write-checkpoint"] as const),
   ...(["request-pairing", "insert-inbox", "insert-outbox", "move-outbox", "erase-content"] as const),
+  ...(["put-token", "remove-token", "insert-browser", "remove-browser", "put-secret", "remove-secret"] as const),
 ];
 
 function reachesLedger({ type }: Write): boolean {

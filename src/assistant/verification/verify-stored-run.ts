@@ -2,7 +2,7 @@
  * Verifies a stored run: its journal, that its contract is the one it was accepted under, that the texts its entries name
  * are there and unchanged unless they were erased, and that its list row agrees with its journal.
  */
-import { isBodyOf, refsOf } from "../../kernel/journal/body.ts";
+import { type Body, isBodyOf, refsOf } from "../../kernel/journal/body.ts";
 import { type Entry, eventsOf } from "../../kernel/journal/entry.ts";
 import type { EventOf, RunEvent } from "../../kernel/journal/event.ts";
 import type { LedgerEntry } from "../../kernel/journal/ledger.ts";
@@ -12,6 +12,7 @@ import { digestOf, snapshotOfEntries } from "../../kernel/journal/views/run-snap
 import type { BodyRef } from "../../kernel/vocabulary/identifiers.ts";
 import { terminalStatus } from "../../kernel/vocabulary/outcome.ts";
 import type { Store, StoredRun } from "../../runtime/ports/store.ts";
+import { findAcceptance, openingRefs } from "../../runtime/run/acceptance.ts";
 import { findContract } from "../../runtime/run/read-run.ts";
 import { readAll } from "./read-all.ts";
 
@@ -19,6 +20,8 @@ import { readAll } from "./read-all.ts";
 export type FindErased = () => Promise<ReadonlySet<BodyRef>>;
 
 export interface VerifiedRun extends VerifiedJournal {
+  /** Those that its entries name and that were not erased. */
+  readonly bodies: ReadonlyMap<BodyRef, Body>;
   /** Texts that its entries name, and that were removed on purpose. */
   readonly erased: readonly BodyRef[];
 }
@@ -34,12 +37,13 @@ export async function verifyStoredRun(
   if (!verified.ok) return verified;
   const { entries } = verified;
   if (findContract(run) === null) return refused(1, "its contract is not the one it was accepted under");
-  const texts = await verifyTexts(store, run, entries, findErased);
+  const bodies = await store.readBodies(run.sessionId, [...new Set(entries.flatMap(refsOf))], runId);
+  const texts = await verifyTexts(store, run, entries, bodies, findErased);
   if ("problem" in texts) return texts;
   if (!(await isRowAsJournal(store, run, entries))) {
     return refused(entries.length, "its list row does not match its journal");
   }
-  return { ...verified, erased: texts.erased };
+  return { ...verified, bodies, erased: texts.erased };
 }
 
 export function erasedIn(ledger: readonly LedgerEntry[]): ReadonlySet<BodyRef> {
@@ -57,27 +61,38 @@ function refused(entry: number, problem: string): Refused {
 /** Which texts were erased, or the first entry that names one which was changed, or which is gone and was not erased. */
 async function verifyTexts(
   store: Store,
-  { runId, sessionId, answerRef }: StoredRun,
+  { sessionId, answerRef, accepted }: StoredRun,
   entries: readonly Entry[],
+  bodies: ReadonlyMap<BodyRef, Body>,
   findErased: FindErased,
 ): Promise<Pick<VerifiedRun, "erased"> | Refused> {
   const refs = [...new Set(entries.flatMap(refsOf))];
-  const bodies = await store.readBodies(sessionId, refs, runId);
   // Later runs of the session read the message and the answer without this run.
   const told = [messageRefOf(entries[0]), answerRef].filter((ref) => ref !== null);
-  const shared = await store.readBodies(sessionId, told, null);
-  const isMissing = refs.some((ref) => !bodies.has(ref)) || told.some((ref) => !shared.has(ref));
+  const prompt = promptRefs(accepted);
+  const shared = await store.readBodies(sessionId, [...new Set([...told, ...prompt])], null);
+  const isMissing = refs.some((ref) => !bodies.has(ref)) || [...told, ...prompt].some((ref) => !shared.has(ref));
   const erased = isMissing ? await findErased() : new Set<BodyRef>();
   const isLost = (ref: BodyRef): boolean =>
     !erased.has(ref) && (!bodies.has(ref) || (told.includes(ref) && !shared.has(ref)));
   const isChanged = (ref: BodyRef): boolean =>
     [bodies.get(ref), shared.get(ref)].some((body) => body !== undefined && !isBodyOf(ref, body));
+  // An erasure does not name what was made of the texts it removed.
+  if (prompt.some((ref) => isChanged(ref) || (!shared.has(ref) && erased.size === 0))) {
+    return refused(1, "a text of its prompt is missing or was changed");
+  }
   for (const entry of entries) {
     const named = refsOf(entry);
     if (named.some(isLost)) return refused(entry.seq, "a text it names is missing");
     if (named.some(isChanged)) return refused(entry.seq, "a text it names was changed");
   }
   return { erased: refs.filter((ref) => !bodies.has(ref)) };
+}
+
+/** Texts that its prompt began with, beside the system's: the message, and what was said before. */
+function promptRefs(accepted: string): readonly BodyRef[] {
+  const acceptance = findAcceptance(accepted);
+  return acceptance === null ? [] : openingRefs(acceptance);
 }
 
 function messageRefOf(first: Entry | undefined): BodyRef | null {

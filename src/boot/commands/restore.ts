@@ -29,6 +29,8 @@ export const command: Action = {
     const kept = restoreFrom(source, home);
     // They tell of the replaced database, and go with it.
     if (kept !== null) await setAside(home.checkpointFile, `${kept}-checkpoints.jsonl`);
+    // The next start writes the records of the restored database.
+    if (kept !== null) await setAside(home.agentsDirectory, `${kept}-agents`);
     await openHome(home);
     const after = findHomeId(home.directory);
     output.result({ restored: file, kept, home_id: after, replaced_home_id: before }, () => {

@@ -1,18 +1,22 @@
 /** `surety verify FILE|RUN|--home`: do the chains hold? Names the first bad entry; needs no network and no gateway. */
 import { readCheckpointFile } from "../../adapters/checkpoint-file/open-checkpoint-file.ts";
+import { RunRecordsComparison } from "../../adapters/records/compare-run-records.ts";
+import { SessionFilesComparison } from "../../adapters/records/compare-session-files.ts";
 import { checkIntegrity } from "../../adapters/store-sqlite/check-database.ts";
 import { isWalLost } from "../../adapters/store-sqlite/lost-wal.ts";
 import { plural } from "../../adapters/terminal/quantities.ts";
 import { type Signer, verifyFile } from "../../assistant/verification/verify-file.ts";
-import { verifyHome } from "../../assistant/verification/verify-home.ts";
+import { type HomeFiles, verifyHome } from "../../assistant/verification/verify-home.ts";
 import { verifyStoredRun } from "../../assistant/verification/verify-stored-run.ts";
 import { readCheckpointRecords } from "../../kernel/journal/checkpoint-records.ts";
 import { formatCost } from "../../kernel/vocabulary/format-usd.ts";
 import { timestampOf } from "../../runtime/ports/clock.ts";
+import type { Store } from "../../runtime/ports/store.ts";
+import type { Toolbox } from "../../runtime/ports/toolbox.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
 import { readBoundedFile, UnreadableFile } from "../read-bounded-file.ts";
-import { findRun, type ReadableHome, withHome } from "../read-home.ts";
+import { describedTools, findRun, type ReadableHome, withHome } from "../read-home.ts";
 import { findSigningKey, keyMissing, verifySignature } from "../signing-key.ts";
 import { systemClock } from "../system-clock.ts";
 
@@ -132,21 +136,44 @@ function printJournal(
 /** `since`: further checkpoints, exported earlier. */
 export async function checkHome(
   context: CommandContext,
-  { store, signing }: ReadableHome,
+  { store, signing, config }: ReadableHome,
   { isLogLost, own, since }: HomeWitnesses,
 ): Promise<number> {
   const named = context.options.text("key");
   const trusted = named === undefined ? signing : { publicKey: named, verifySignature };
   if (trusted === null) context.output.remark(`${keyMissing(context.home).message}: signatures are not checked`);
+  const { directory } = context.home;
+  const { summarize } = describedTools(context, config);
+  const startedMs = systemClock.monotonicMs();
   const verdict = await verifyHome({
     store,
     trusted,
     kept: keptIn({ isLogLost, own, since }),
-    findDamage: () => checkIntegrity(context.home.directory),
+    findDamage: () => checkIntegrity(directory),
+    openFiles: () => openFiles(directory, store, summarize),
   });
-  const good =
-    "runs" in verdict ? `the home is intact: ${plural(verdict.runs, "run")}, ${verdict.ledger} ledger entries` : "";
-  return print(context, { ...verdict }, good);
+  if (!("runs" in verdict)) return print(context, { ...verdict }, "");
+  const seconds = (systemClock.monotonicMs() - startedMs) / 1000;
+  const perSecond = Math.round((verdict.entries + verdict.ledger) / seconds);
+  const good = `the home is intact: ${plural(verdict.runs, "run")}, ${verdict.ledger} ledger entries, and the files; ${perSecond} entries per second`;
+  return print(context, { ...verdict, entries_per_second: perSecond }, good);
+}
+
+function openFiles(directory: string, store: Store, summarize: Toolbox["summarize"]): HomeFiles {
+  const records = new RunRecordsComparison(directory, store);
+  const sessions = new SessionFilesComparison(directory, store, summarize);
+  return {
+    async begin() {
+      await records.begin();
+      await sessions.begin();
+    },
+    async ended(...run) {
+      records.ended(...run);
+      await sessions.ended(...run);
+    },
+    imported: (...session) => sessions.imported(...session),
+    finish: async (isNewer) => [...(await records.finish(isNewer)), ...(await sessions.finish(isNewer))],
+  };
 }
 
 export interface HomeWitnesses {

@@ -45,6 +45,7 @@ export const RECORDED_TABLES = [
   "outbox",
   "tokens",
   "browsers",
+  "secrets",
 ] as const;
 export type RecordedTable = (typeof RECORDED_TABLES)[number];
 

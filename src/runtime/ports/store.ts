@@ -344,7 +344,10 @@ export interface Store
   spendTotals(period: string): Promise<readonly SpendTotal[]>;
   /** What is held for inferences of a run in progress; null when there is no such run. */
   heldFor(runId: RunId): Promise<SpendAmount | null>;
+  /** `store.corrupt` where a line cannot be read. */
   readLedger(after: number, limit: number): Promise<readonly LedgerEntry[]>;
+  /** As they are stored, whatever they are. */
+  readLedgerLines(after: number, limit: number): Promise<readonly string[]>;
   ledgerHead(): Promise<LedgerHead>;
   /** What a checkpoint signs, as of one moment: the ledger's head, and how far every run has come that has not ended. */
   homeState(): Promise<HomeState>;
