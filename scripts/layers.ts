@@ -15,6 +15,7 @@ const KERNEL = {
   protocol: "src/kernel/protocol",
   redaction: "src/kernel/redaction",
   governance: "src/kernel/governance",
+  schedule: "src/kernel/schedule",
   journal: "src/kernel/journal",
   machine: "src/kernel/machine",
 } as const;
@@ -29,6 +30,7 @@ export const LAYERS: ReadonlyMap<string, readonly string[]> = new Map([
   [KERNEL.protocol, [KERNEL.vocabulary]],
   [KERNEL.redaction, [KERNEL.vocabulary]],
   [KERNEL.governance, [KERNEL.vocabulary]],
+  [KERNEL.schedule, [KERNEL.vocabulary]],
   [KERNEL.journal, [KERNEL.vocabulary, ...DECISIONS]],
   [KERNEL.machine, [KERNEL.vocabulary, ...DECISIONS, KERNEL.journal]],
   ["src/runtime", EVERY_KERNEL_LAYER],

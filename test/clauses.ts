@@ -129,6 +129,21 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     answer: "The answer asks for guidance with recent attempts, errors and output snippets.",
     delivered: "The answer is the record's output, though the run failed.",
   },
+  "O-4.1": {
+    record: "The record is {id, agentID, schedule, message, enabled, lastRun}, kept as JSON; over HTTP it is agent_id.",
+    id: "An id is made when none is given; one that exists is not taken over.",
+    "not-runnable": "Without an agent or a message it is stored, and its slots are skipped.",
+  },
+  "O-4.2": {
+    every: "`@every` takes a Go duration from 10 seconds to 366 days.",
+    once: "One time in RFC 3339, strictly, stored in UTC.",
+    cron: "Cron is refused with what to write instead.",
+  },
+  "O-4.3": {
+    interval: "After a gap an interval job runs once on the next check, and continues from that run.",
+    once: "A one-shot in the past runs once on the next check and is then disabled.",
+    restart: "Both hold across restarts.",
+  },
   "O-5.1": {
     bind: "The gateway binds 127.0.0.1 by default.",
     token: "Everything but health needs the bearer token (UI files and login do not exist yet).",
@@ -492,6 +507,12 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     record: "Every answer's record carries it.",
     cost: "A cost that is not known is null, not 0; delegated runs count.",
     estimate: "A cost that was not reported in full is an estimate, and says so.",
+  },
+  "X-11": {
+    ends: "Every due slot ends as ran, skipped (why) or missed.",
+    once: "It ends once: claimed in the transaction that accepts its run.",
+    restarts: "Both hold across restarts, kills and jumps of the clock.",
+    nodes: "A second process that settles the same slot is refused.",
   },
   "X-12": {
     plan: "An approval is bound to its plan's hash.",

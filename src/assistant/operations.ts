@@ -27,6 +27,7 @@ import { type MediaServices, mediaOperations } from "./media/operations.ts";
 import { type ModelServices, modelOperations } from "./models/operations.ts";
 import { type PolicyServices, policyOperations } from "./policy/operations.ts";
 import { type RunServices, runOperations } from "./runs/operations.ts";
+import { type ScheduleServices, scheduleOperations } from "./schedule/operations.ts";
 import { type SessionServices, sessionOperations } from "./sessions/operations.ts";
 import { type ShadowServices, shadowOperations } from "./shadow/operations.ts";
 import { type StatusServices, statusOperations } from "./status/operations.ts";
@@ -53,6 +54,7 @@ export const OPERATIONS = [
   ...governanceOperations,
   ...statusOperations,
   ...shadowOperations,
+  ...scheduleOperations,
 ] as const;
 
 /** All that operations are performed with. */
@@ -75,7 +77,8 @@ export type Services = RunServices &
   PolicyServices &
   StatusServices &
   GovernanceServices &
-  ShadowServices;
+  ShadowServices &
+  ScheduleServices;
 
 type Operation = (typeof OPERATIONS)[number];
 type Named<Name> = Extract<Operation, { readonly name: Name }>;

@@ -101,6 +101,7 @@ export async function superviseAssistant(
     try {
       await surety.delivery.start();
       const { resumed } = await surety.runtime.recover();
+      await surety.schedule.start();
       const pending = await surety.runtime.approvals.pending({ limit: MAX_COUNTED, offset: 0 });
       const words = wordsForPending(resumed, pending.length);
       if (words !== "") remark(words);

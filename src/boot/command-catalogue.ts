@@ -29,6 +29,7 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
     () => import("./commands/sessions.ts"),
   ),
   row("Work", "forget", "remove what was said and done, for good", () => import("./commands/forget.ts")),
+  row("Work", "schedule", "let the assistant work by itself, at times you set", () => import("./commands/schedule.ts")),
   row("Work", "approvals", "list and answer questions that wait for you", () => import("./commands/approvals.ts")),
   row(
     "Work",

@@ -19,6 +19,7 @@ import { Messages } from "../assistant/messages/messages.ts";
 import { bindOperations } from "../assistant/operations.ts";
 import { delegateWith } from "../assistant/runs/draft-run.ts";
 import { openAssistant } from "../assistant/runs/open-assistant.ts";
+import { Schedule } from "../assistant/schedule/schedule.ts";
 import { channelClassOf } from "../assistant/sessions/channel-class.ts";
 import { Chat } from "../assistant/sessions/chat.ts";
 import { Compaction } from "../assistant/sessions/compaction.ts";
@@ -158,6 +159,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       events.emit("config.changed", { file: home.configFile, paths });
       await delivery.reconfigured();
       shadow.reconfigured(paths);
+      await schedule.changed();
     };
     const configuration = openConfiguration({
       ...{ home, random },
@@ -278,6 +280,12 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     });
     const shadowParts = { home, store, clock, random, redactor, assistant, events, remark, onDefect };
     const shadow = openShadow({ ...shadowParts, config: () => now.config });
+    const schedule: Schedule = new Schedule({
+      ...{ store, clock, random, redactor, assistant, sessions, isAccepted },
+      maxJobs: () => now.config.scheduler.maxJobs,
+      isEnabled: () => now.config.scheduler.enabled,
+      onDefect: (error) => onDefect("scheduler", error),
+    });
     const media = new Media({ store, clock, redactor });
     const messages: Messages = new Messages({
       ...{ store, clock, random, events, chat, media, pairing, channelClass, keyNameOf: nameOfKey },
@@ -307,10 +315,11 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       conversations: messages,
       delivery,
       shadow,
+      schedule,
       events,
       operations: bindOperations({
         ...{ assistant, approvals, capabilities, marks, store, clock, sessions, media, secrets, chat },
-        ...{ compaction, delivery, shadow, feed, access, configuration, ...administration, ...erasure },
+        ...{ compaction, delivery, shadow, schedule, feed, access, configuration, ...administration, ...erasure },
         governance: governance.service,
         get toolbox() {
           return now.toolbox;
@@ -337,6 +346,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
           runEvents.stop();
           messages.close();
           await shadow.stop();
+          await schedule.stop();
           await Promise.all([runtime.stop(graceMs), delivery.stop(graceMs), administration.conformance.close()]);
           await erasure.settle();
           await governance.close(runtime.isIntact);

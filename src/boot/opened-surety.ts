@@ -9,6 +9,7 @@ import type { Media } from "../assistant/media/media.ts";
 import type { Conversations } from "../assistant/messages/messages.ts";
 import type { OperationClient } from "../assistant/operations.ts";
 import type { Assistant } from "../assistant/runs/open-assistant.ts";
+import type { Schedule } from "../assistant/schedule/schedule.ts";
 import type { SessionImport } from "../assistant/sessions/import-session.ts";
 import type { Access } from "../runtime/access/access.ts";
 import type { FindModel } from "../runtime/model/model-registry.ts";
@@ -73,6 +74,8 @@ export interface Surety {
   readonly delivery: Delivery;
   /** Watches nothing until it is started. */
   readonly shadow: ShadowLoop;
+  /** Settles nothing until it is started, for the same reason. */
+  readonly schedule: Schedule;
   readonly operations: OperationClient;
   readonly conversations: Conversations;
   readonly access: Access;

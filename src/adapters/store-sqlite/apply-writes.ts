@@ -13,6 +13,7 @@ import { ERASURE_WRITES } from "./erasures.ts";
 import { GHOST_WRITES } from "./ghosts.ts";
 import { GOVERNANCE_WRITES } from "./governance.ts";
 import { IMPORT_WRITES } from "./imports.ts";
+import { JOB_WRITES } from "./jobs.ts";
 import { LedgerAppender } from "./ledger.ts";
 import { MEDIA_WRITES } from "./media.ts";
 import { OUTBOX_WRITES } from "./outbox.ts";
@@ -42,6 +43,7 @@ const WRITES: WriteHandlers<Exclude<Write["type"], "append-entries" | "reserve-s
   ...GHOST_WRITES,
   ...ERASURE_WRITES,
   ...GOVERNANCE_WRITES,
+  ...JOB_WRITES,
   "append-ledger": ({ appendLedger }, { draft }) => appendLedger(draft),
 };
 

@@ -10,6 +10,7 @@ import type { Prepare } from "./connection.ts";
 import { GHOST_LISTS } from "./ghosts.ts";
 import { GOVERNANCE_LISTS } from "./governance.ts";
 import { HOME_STATE_LISTS } from "./home-state.ts";
+import { JOB_LISTS } from "./jobs.ts";
 import { LEDGER_LISTS } from "./ledger.ts";
 import { OUTBOX_LISTS } from "./outbox.ts";
 import { PAIRING_LISTS } from "./pairings.ts";
@@ -32,6 +33,7 @@ const LISTS = {
   ...ACCESS_LISTS,
   ...GHOST_LISTS,
   ...GOVERNANCE_LISTS,
+  ...JOB_LISTS,
 };
 
 export type ListName = keyof typeof LISTS;

@@ -70,6 +70,12 @@ const RECORDED: Readonly<Record<RecordedTable, Recorded>> = {
     content: ["digest", "user_agent", "created_at_ms", "expires_at_ms"],
   },
   secrets: { from: "secrets", key: ["name"], content: ["sealed", "updated_at_ms"] },
+  jobs: {
+    from: "jobs",
+    key: ["id"],
+    // Not what its slots change: the ledger has an entry for each.
+    content: ["json_remove(record, '$.lastRun')", "terms"],
+  },
 };
 
 const selectOf = ({ from, key, content }: Recorded): string => `SELECT ${[...key, ...content].map(named)} FROM ${from}`;

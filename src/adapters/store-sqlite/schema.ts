@@ -16,6 +16,7 @@ import { ERASURE_TABLES } from "./erasures.ts";
 import { GHOST_TABLES } from "./ghosts.ts";
 import { GOVERNANCE_TABLES } from "./governance.ts";
 import { IMPORT_TABLES } from "./imports.ts";
+import { JOB_TABLES } from "./jobs.ts";
 import { JOURNAL_TABLES } from "./journal.ts";
 import { LEDGER_TABLES, LedgerAppender } from "./ledger.ts";
 import { MEDIA_TABLES } from "./media.ts";
@@ -31,7 +32,7 @@ import { SPEND_TABLES } from "./spend.ts";
 /** "sure" in ASCII: tells our databases from others. */
 export const APPLICATION_ID = 0x73757265;
 
-export const SCHEMA_VERSION = 17;
+export const SCHEMA_VERSION = 18;
 
 const META_TABLES: Tables = {
   1: "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
@@ -58,6 +59,7 @@ const SUBJECTS: readonly Tables[] = [
   GHOST_TABLES,
   ERASURE_TABLES,
   GOVERNANCE_TABLES,
+  JOB_TABLES,
 ];
 
 const FIRST_WITH_RECORDS = 9;

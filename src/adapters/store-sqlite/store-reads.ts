@@ -16,6 +16,7 @@ import { findGhost, latestGhostOf } from "./ghosts.ts";
 import { governanceTiers, measuredThrough } from "./governance.ts";
 import { countOpenRuns } from "./home-state.ts";
 import { findImport, importedTurns } from "./imports.ts";
+import { findJob, nextDueMs, schedulePausedAtMs } from "./jobs.ts";
 import { headOf, readBodies, readEntries } from "./journal.ts";
 import { lastLedgerSeq, ledgerHead } from "./ledger.ts";
 import { type ListArguments, type ListName, type ListResult, readList } from "./list-reads.ts";
@@ -103,6 +104,9 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     governanceTiers: () => reading.read(governanceTiers),
     measuredThrough: () => reading.read(measuredThrough),
     findMedia: (ref) => reading.read((prepare) => findMedia(prepare, ref)),
+    findJob: (id) => reading.read((prepare) => findJob(prepare, id)),
+    nextDueMs: () => reading.read(nextDueMs),
+    schedulePausedAtMs: () => reading.read(schedulePausedAtMs),
     waitingMedia: (owner) => reading.read((prepare) => waitingMedia(prepare, owner)),
     findGhost: (id) => reading.read((prepare) => findGhost(prepare, id)),
     latestGhostOf: (subject) => reading.read((prepare) => latestGhostOf(prepare, subject)),
@@ -117,6 +121,8 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     // Read at the start, when a page costs less than starting the reader thread; these lists are short.
     openRuns: (after, limit) => listHere("openRuns", after, limit),
     pendingApprovals: (page) => listHere("pendingApprovals", page),
+    // A page at a time, by an index of exactly these rows.
+    dueJobs: (byMs, limit) => listHere("dueJobs", byMs, limit),
     listTokens: (page) => listHere("listTokens", page),
     listBrowsers: (page) => listHere("listBrowsers", page),
 
@@ -138,6 +144,9 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     allCapabilities: (page) => list("allCapabilities", page),
     listOutbox: (filter, page) => list("listOutbox", filter, page),
     listPairings: (page) => list("listPairings", page),
+    listJobs: (page) => list("listJobs", page),
+    misplannedJobs: (nowMs, limit) => list("misplannedJobs", nowMs, limit),
+    listSlots: (jobId, page) => list("listSlots", jobId, page),
     recordedRows: (table, page) => list("recordedRows", table, page),
     spendTotals: (period) => list("spendTotals", period),
     // The last entries, which every start looks at, are read sooner than the reader thread starts.

@@ -103,6 +103,15 @@ function recordsIn(write: Write): readonly ChangedRecord[] {
       return [one("ghost", write.id)];
     case "advance-tier":
       return GOVERNANCE;
+    case "add-job":
+      return [one("job", write.job.record.id)];
+    case "remove-job":
+    case "pause-job":
+    case "settle-slots":
+    case "note-job-run":
+      return [one("job", write.jobId)];
+    case "pause-schedule":
+      return [one("job", null)];
     case "append-ledger": {
       const record = RECORD_OF_LEDGER[write.draft.kind];
       return record === undefined ? NONE : [one(record, null)];

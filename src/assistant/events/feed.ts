@@ -26,6 +26,7 @@ export const RECORD_KINDS = [
   "mark",
   "ghost",
   "governance",
+  "job",
 ] as const;
 export type RecordKind = (typeof RECORD_KINDS)[number];
 

@@ -8,7 +8,7 @@
 import type { RunRecord } from "../../kernel/journal/views/run-record.ts";
 import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { type Refusal, refuse, type Sender } from "../../runtime/operations/operation.ts";
-import type { Idempotency, Page, RunFilter, RunStatus } from "../../runtime/ports/store.ts";
+import type { Idempotency, Page, RunFilter, RunStatus, Write } from "../../runtime/ports/store.ts";
 import type { BegunSession } from "../../runtime/run/accept-run.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { maySee, ownerOf } from "../sessions/session-owner.ts";
@@ -31,7 +31,8 @@ export type Submission =
   | Refusal;
 
 export interface Assistant {
-  submit(request: RunRequest): Promise<Submission>;
+  /** `also`: writes that take effect with the run or not at all. */
+  submit(request: RunRequest, also?: (runId: RunId) => readonly Write[]): Promise<Submission>;
   /** Null when there is no such run; with a sender, none of its own sessions. */
   run(runId: RunId, sender?: Sender | null): Promise<RunRecord | null>;
   /** Newest first; records without their traces. */
@@ -66,15 +67,16 @@ export function openAssistant(parts: AssistantParts): Assistant {
     return { ok: true, runId, sessionId, status, isRepeat: true };
   };
 
-  const submit = async (request: RunRequest): Promise<Submission> => {
+  const submit: Assistant["submit"] = async (request, also) => {
     const idempotency = idempotencyOf(request);
     const earlier = idempotency === null ? null : await findRepeated(idempotency);
     if (earlier !== null) return earlier;
     const drafted = await draftRun(drafting, request);
     if (!drafted.ok) return drafted;
-    const accepted = await runtime.submit(drafted.draft);
+    const { draft } = drafted;
+    const accepted = await runtime.submit(also === undefined ? draft : { ...draft, also: also(draft.run.runId) });
     if (accepted.ok) {
-      parts.onAccepted?.(accepted.runId, drafted.draft.begins?.session ?? null);
+      parts.onAccepted?.(accepted.runId, draft.begins?.session ?? null);
       return { ...accepted, status: "queued", isRepeat: false };
     }
     await drafting.inbox.remove(drafted.placed);

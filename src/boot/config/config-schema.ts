@@ -289,6 +289,10 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
   }),
   shadow: Shadow,
   tools: Tools,
+  scheduler: section({
+    enabled: flag(DEFAULT.scheduler.enabled),
+    maxJobs: z._default(integer(1, 1_000_000), DEFAULT.scheduler.maxJobs),
+  }),
 });
 
 /** The JSON Schema of `surety.json5`, for editors. */

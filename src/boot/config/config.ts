@@ -159,6 +159,11 @@ export interface Config {
     readonly cooldown: number;
     readonly maxGhostsPerHour: number;
   };
+  readonly scheduler: {
+    /** False: jobs are kept, and none runs. */
+    readonly enabled: boolean;
+    readonly maxJobs: number;
+  };
   readonly tools: {
     /** Absent: `workspace` in the home. */
     readonly workspace?: string | undefined;

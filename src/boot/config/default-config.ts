@@ -71,4 +71,5 @@ export const DEFAULT_CONFIG: Config = {
     message: { templates: {} },
     search: {},
   },
+  scheduler: { enabled: true, maxJobs: 10_000 },
 };

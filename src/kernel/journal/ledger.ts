@@ -46,6 +46,7 @@ export const RECORDED_TABLES = [
   "tokens",
   "browsers",
   "secrets",
+  "jobs",
 ] as const;
 export type RecordedTable = (typeof RECORDED_TABLES)[number];
 
@@ -106,9 +107,18 @@ export const LedgerDataSchemas = {
       status: Type.Enum(["ran", "skipped", "missed"]),
       reason: nullable(Text),
       runId: nullable(RunIdSchema),
+      /** Of several in a row: how many, and when the last was due. */
+      slots: Type.Optional(Type.Integer({ minimum: 2 })),
+      until: Type.Optional(Text),
     },
     closed,
   ),
+  /** By a run on its agent's behalf, or by an operator. */
+  "job.added": Type.Object({ jobId: Text, runId: nullable(RunIdSchema) }, closed),
+  "job.removed": Type.Object({ jobId: Text }, closed),
+  /** One job, or all of them. */
+  "schedule.paused": Type.Object({ jobId: nullable(Text) }, closed),
+  "schedule.resumed": Type.Object({ jobId: nullable(Text) }, closed),
   /** Hashes of the policy state before and after. */
   "policy.delta": Type.Object({ ...run, before: HashSchema, after: HashSchema }, closed),
   /** An operator's: rolled back, or frozen as it is. */

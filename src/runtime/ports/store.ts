@@ -25,6 +25,7 @@ import type { DeliveryReads, DeliveryWrite } from "./stored-delivery.ts";
 import type { ErasureReads, ErasureWrite } from "./stored-erasure.ts";
 import type { GhostReads, GhostWrite } from "./stored-ghost.ts";
 import type { GovernanceReads, GovernanceWrite } from "./stored-governance.ts";
+import type { JobReads, JobWrite } from "./stored-job.ts";
 import type { MediaReads, MediaWrite } from "./stored-media.ts";
 import type { SecretReads, SecretWrite } from "./stored-secret.ts";
 import type { RunRange, SessionFilter, SessionReads, SessionWrite, StoredSession } from "./stored-session.ts";
@@ -32,6 +33,7 @@ import type { SpendAmount, SpendScope, SpendTotal } from "./stored-spend.ts";
 
 export type { Page } from "./page.ts";
 export type { ApprovalState, StoredApproval } from "./stored-approval.ts";
+export type { SpendAmount, SpendScope, SpendTotal } from "./stored-spend.ts";
 
 export const LAZY_FLUSH_MS = 20;
 
@@ -120,6 +122,7 @@ export type Write =
   | GhostWrite
   | SecretWrite
   | GovernanceWrite
+  | JobWrite
   /** What a run that has not begun was accepted with, completed by what was said meanwhile in its session. */
   | { readonly type: "complete-acceptance"; readonly runId: RunId; readonly accepted: string }
   /** `store.conflict` when the id, the idempotency key or the inbound message exists. */
@@ -289,6 +292,7 @@ export interface Store
     GhostReads,
     ErasureReads,
     GovernanceReads,
+    JobReads,
     MediaReads,
     SecretReads,
     SessionReads {

@@ -26,6 +26,8 @@ export interface RunDraft {
   readonly begins: BegunSession | null;
   readonly idempotency: Idempotency | null;
   readonly inbound: { readonly channel: string; readonly messageId: string } | null;
+  /** Take effect with its acceptance or not at all; absent: none. */
+  readonly also?: readonly Write[];
 }
 
 export function newRun({ run, contract, acceptance }: RunDraft, createdAt: string): NewRun {
@@ -45,7 +47,7 @@ export function rowHashOf(run: NewRun): Hash {
 }
 
 export function acceptanceWrites(
-  { acceptance, bodies, takes = [], begins, idempotency, inbound }: RunDraft,
+  { acceptance, bodies, takes = [], begins, idempotency, inbound, also = [] }: RunDraft,
   run: NewRun,
 ): readonly Write[] {
   const { runId, sessionId, contractHash, createdAt } = run;
@@ -62,5 +64,6 @@ export function acceptanceWrites(
     ...takes.map((take) => ({ type: "take-media", sessionId, ...take }) as const),
     { type: "insert-run", run, idempotency, inbound },
     { type: "append-ledger", draft: created },
+    ...also,
   ];
 }

@@ -210,6 +210,8 @@ export class MemoryAssistant implements Assistant {
       // Needs a store (test/boot/erasure.test.ts).
       ...({} as ErasureServices),
       governance: {} as Services["governance"],
+      // Jobs are tested on a real home (test/boot/schedule.test.ts).
+      schedule: {} as Services["schedule"],
       // Uploads are tested on a real home (test/boot/media.test.ts).
       media: new Media({} as MediaParts),
       delivery: { receiveHook: () => Promise.resolve(NOT_BELIEVED) } as unknown as DeliveryServices["delivery"],

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { APPROVAL_QUERIES } from "../../../src/adapters/store-sqlite/approvals.ts";
 import { CAPABILITY_QUERIES } from "../../../src/adapters/store-sqlite/capabilities.ts";
 import { connectReader, databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
+import { JOB_QUERIES } from "../../../src/adapters/store-sqlite/jobs.ts";
 import { LEDGER_QUERIES } from "../../../src/adapters/store-sqlite/ledger.ts";
 import { OUTBOX_QUERIES } from "../../../src/adapters/store-sqlite/outbox.ts";
 import { PAIRING_QUERIES } from "../../../src/adapters/store-sqlite/pairings.ts";
@@ -45,6 +46,7 @@ test("a step late in a run takes no more bytes than an early one", async () => {
 /** By a key, along an index of exactly the rows shown, or from the newest run on; never sorted afterwards. */
 const ALLOWED = [
   /^SEARCH .* USING /,
+  /^SCAN job_slots USING INDEX job_slots_by_time$/,
   /^SCAN . USING (COVERING )?INDEX (pending_approvals|decided_approvals|(?:pending|granted)_capabilities|open_outbox|open_runs)/,
   // Every row is shown.
   /^SCAN (a|c|o|pairings)$/,
@@ -80,6 +82,7 @@ test("no list reads rows that it does not show", async () => {
     OUTBOX_QUERIES,
     PAIRING_QUERIES,
     LEDGER_QUERIES,
+    JOB_QUERIES,
   ];
   for (const query of subjects.flatMap((queries) => Object.values<string>(queries))) {
     const plan = db.prepare(`EXPLAIN QUERY PLAN ${query}`).all();

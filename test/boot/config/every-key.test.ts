@@ -68,6 +68,8 @@ const READ_BY: Readonly<Record<string, string>> = {
   "agents.*.context.toolTokens": "assistant/runs/draft-run.ts",
   "agents.*.context.summaryTokens": "assistant/sessions/compaction.ts",
   "approvals.timeoutS": "boot/open-surety.ts",
+  "scheduler.enabled": "boot/open-surety.ts",
+  "scheduler.maxJobs": "boot/open-surety.ts",
   "sessions.idleMs": "assistant/context/session-context.ts",
   "sessions.storePartials": "adapters/records/session-files.ts",
   "sessions.maxBytes": "adapters/records/session-files.ts",
