@@ -4,9 +4,10 @@
  * nothing but its own code. The control UI's files are beside them. Made at install (`prepare`); `dist/` is replaced whole,
  * so that nothing stale is left to be started.
  */
-import { chmod, copyFile, glob, rename, rm } from "node:fs/promises";
+import { chmod, copyFile, glob, rename, rm, writeFile } from "node:fs/promises";
 import { type OutputOptions, type Plugin, rolldown } from "rolldown";
 import { build as buildPages } from "vite";
+import { libraryTypes } from "./library-types.ts";
 
 const OUTPUT = "dist";
 const MAKING = `${OUTPUT}.making-${process.pid}`;
@@ -55,7 +56,7 @@ for (const [name, file] of Object.entries(THREADS)) await bundle({ [name]: file 
 for await (const prompt of glob("*.txt", { cwd: "src/prompts" })) {
   await copyFile(`src/prompts/${prompt}`, `${MAKING}/${prompt}`);
 }
-await copyFile("src/boot/embedding/surety-api.ts", `${MAKING}/library.d.ts`);
+await writeFile(`${MAKING}/library.d.ts`, libraryTypes());
 await buildPages({ configFile: "ui/vite.config.ts", logLevel: "warn", build: { outDir: `../${MAKING}/ui` } });
 await chmod(`${MAKING}/surety.js`, 0o755);
 await rm(OUTPUT, { recursive: true, force: true });

@@ -204,6 +204,23 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     "count-tokens": "countTokens counts a text as the model's tokenizer does, once that is loaded.",
     "model-info": "getModelInfo is the configured model's ModelConfig.",
   },
+  "T-3b": {
+    spawn:
+      "SubAgentManager.spawn gives one task to a sub-agent and resolves with its typed result, tokens, cost and duration.",
+    parallel: "Several tasks work at the same time, each in a lane of its own; spawnParallel keeps their order.",
+    agents: "getAgents lists the five built-in agents and the operator's own, with prompt, model and output schema.",
+    form: "An answer that does not fulfil the agent's output schema is asked for once more, and then fails.",
+    failures: "A failed, starved or cancelled child is a typed failure of its call, and of no other.",
+    context: "A child sees its task and about 500 tokens of context; more is refused. It sees no history.",
+    contracts: "Children are runs with contracts of their own, and parent_contract_hash names their parent's.",
+    carved: "Their budgets are carved out of their parent's, and what they do not use returns.",
+    authority:
+      "They have no tool, capability or approval that their parent has not; ResearchAgent reads the web under the same gates.",
+    labels: "They inherit their parent's labels, and theirs join back into it.",
+    cancel: "Cancelling the parent cancels them.",
+    crash: "After a crash the parent finds the same children again, and each result is in its journal once.",
+    results: "Tokens and cost of the children are in their parent's receipt.",
+  },
   "T-4.1": {
     register: "A registered tool passes the same checks as a built-in one, and is denied until policy lists it.",
     descriptions: "Every registered tool is described, with its schema.",

@@ -9,6 +9,7 @@ import { existsSync, fstatSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { FALLBACK_USER, isOverlay } from "../adapters/sandbox-bwrap/workspace-user.ts";
+import { agentTools } from "../adapters/tools/agent/agent-delegate.ts";
 import type { ToolTimeouts } from "../adapters/tools/create-toolbox.ts";
 import type { Tool } from "../adapters/tools/define-tool.ts";
 import { chownOpenFile } from "../adapters/tools/fs/chown-new-files.ts";
@@ -21,6 +22,7 @@ import { httpTools } from "../adapters/tools/http/http-tools.ts";
 import { messageTools } from "../adapters/tools/message/message-send.ts";
 import { shellTools } from "../adapters/tools/shell/shell-tools.ts";
 import type { ReadAgentFile } from "../assistant/context/agent-file.ts";
+import { SubAgents } from "../assistant/subagents/sub-agents.ts";
 import type { Channel } from "../runtime/ports/channel.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Inbox } from "../runtime/ports/inbox.ts";
@@ -103,6 +105,7 @@ function toolsIn(
       searchUrl: search.url ?? null,
     }),
     ...messageTools({ workspace, channels, templates: config.tools.message.templates }),
+    ...agentTools(new SubAgents(() => config.agents).list()),
   ];
 }
 

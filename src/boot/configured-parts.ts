@@ -84,7 +84,7 @@ export function configuredParts(
       config,
       channels.map(({ channel }) => channel),
     );
-  const sameTools = unchanged("channels", "tools");
+  const sameTools = unchanged("agents", "channels", "tools");
   const tools = sameTools?.tools ?? withMore(ownTools(), moreTools);
   const findModel =
     unchanged("models")?.findModel ??

@@ -2,6 +2,7 @@
 import { PromptTexts } from "../assistant/context/prompt-texts.ts";
 import { modelChooser } from "../assistant/runs/choose-model.ts";
 import type { DraftingSettings } from "../assistant/runs/draft-run.ts";
+import { SubAgents } from "../assistant/subagents/sub-agents.ts";
 import type { Redactor } from "../kernel/redaction/redact.ts";
 import type { ConfiguredParts, PartsSurroundings } from "./configured-parts.ts";
 
@@ -29,10 +30,12 @@ export function liveDrafting(
     policyState,
   }: Pick<PartsSurroundings, "clock" | "random"> & Pick<DraftingSettings, "store" | "inbox" | "policyState">,
 ): DraftingSettings {
+  const subAgents = new SubAgents(() => now().config.agents);
   return {
     ...{ store, clock, random, inbox, policyState },
     redactor: liveRedactor(now),
-    texts: new PromptTexts((agentId) => now().config.agents[agentId]?.prompt ?? null),
+    subAgents,
+    texts: new PromptTexts((agentId) => subAgents.promptOf(agentId)),
     limitsOf: (agentId) => now().limitsOf(agentId),
     policy: () => now().policy,
     get toolbox() {

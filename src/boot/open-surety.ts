@@ -17,7 +17,6 @@ import { RunEvents } from "../assistant/events/run-events.ts";
 import { Media } from "../assistant/media/media.ts";
 import { Messages } from "../assistant/messages/messages.ts";
 import { bindOperations } from "../assistant/operations.ts";
-import { delegateWith } from "../assistant/runs/draft-run.ts";
 import { openAssistant } from "../assistant/runs/open-assistant.ts";
 import { Schedule } from "../assistant/schedule/schedule.ts";
 import { channelClassOf } from "../assistant/sessions/channel-class.ts";
@@ -26,6 +25,7 @@ import { Compaction } from "../assistant/sessions/compaction.ts";
 import { SessionImport } from "../assistant/sessions/import-session.ts";
 import { SenderLimit } from "../assistant/sessions/sender-limit.ts";
 import { Sessions } from "../assistant/sessions/sessions.ts";
+import { delegateWith } from "../assistant/subagents/delegate.ts";
 import { appendCheckpoint } from "../assistant/verification/append-checkpoint.ts";
 import { RecordedRuns } from "../assistant/verification/recorded-runs.ts";
 import { getOutputSummaryPrompt } from "../prompts/summary-prompt.ts";
@@ -331,6 +331,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       signing,
       toolbox: now.toolbox,
       findModel,
+      subAgents: drafting.subAgents,
       sessionImport: new SessionImport({ store, clock, random, redactor, onImported: () => records.wake() }),
       reconfigure: async (next) => {
         const parts = configuredParts({ ...next, config: applicable(next.config, now.config) }, partsSurroundings, now);

@@ -11,6 +11,7 @@ import type { OperationClient } from "../assistant/operations.ts";
 import type { Assistant } from "../assistant/runs/open-assistant.ts";
 import type { Schedule } from "../assistant/schedule/schedule.ts";
 import type { SessionImport } from "../assistant/sessions/import-session.ts";
+import type { SubAgents } from "../assistant/subagents/sub-agents.ts";
 import type { Access } from "../runtime/access/access.ts";
 import type { FindModel } from "../runtime/model/model-registry.ts";
 import type { Approver } from "../runtime/ports/approver.ts";
@@ -85,6 +86,7 @@ export interface Surety {
   readonly signing: SigningKey;
   readonly toolbox: RegistryToolbox;
   readonly findModel: FindModel;
+  readonly subAgents: SubAgents;
   readonly sessionImport: SessionImport;
   /** The files say so by now; for what begins from now on. Throws before anything has changed. */
   reconfigure(settings: Settings): Promise<void>;

@@ -57,7 +57,7 @@ async function toolboxFor(tools: ToolsConfig = {}) {
 }
 
 const NAMES = [
-  ...["fs.delete", "fs.edit", "fs.list_dir", "fs.read_text", "fs.search", "fs.stat", "fs.write_text"],
+  ...["agent.delegate", "fs.delete", "fs.edit", "fs.list_dir", "fs.read_text", "fs.search", "fs.stat", "fs.write_text"],
   ...["http.get", "shell.exec"],
 ];
 

@@ -40,6 +40,7 @@ describe("surety policy show", () => {
   test("by default: everything asks or reads for the operator, others may look at files", async () => {
     const { asked } = await homeFor();
     expect(rowsOf(await asked("show"))).toEqual([
+      "cli_local agent.delegate draft_only allow policy.risk.draft_only",
       "cli_local fs.delete side_effect approve policy.risk.side_effect",
       "cli_local fs.edit side_effect approve policy.risk.side_effect",
       "cli_local fs.list_dir read_only allow policy.risk.read_only",
@@ -51,6 +52,7 @@ describe("surety policy show", () => {
       "cli_local shell.exec read_only allow policy.risk.read_only",
       "cli_local shell.exec side_effect approve policy.risk.side_effect",
       ...["external_message", "external_email"].flatMap((channel) => [
+        `${channel} agent.delegate draft_only deny policy.channel`,
         `${channel} fs.delete side_effect deny policy.channel`,
         `${channel} fs.edit side_effect deny policy.channel`,
         `${channel} fs.list_dir read_only ${channel === "external_email" ? "deny policy.channel" : READS}`,

@@ -73,7 +73,7 @@ describe.each(["openai_compatible", "anthropic"] as const)("over %s", (kind) => 
         outcome: "COMPLETED_WITH_TOOLS",
         contract: ["native-tools", "native-tools@2"],
         describesBlock: false,
-        wireTools: 9,
+        wireTools: 10,
       });
     },
   );

@@ -1,9 +1,10 @@
 /** The example of docs/embedding.md, as a program that has the package installed: its types hold, and it prints what is shown. */
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { libraryTypes } from "../../scripts/library-types.ts";
 import { temporaryDirectory } from "../boot/temporary-home.ts";
 
 const run = promisify(execFile);
@@ -19,7 +20,7 @@ async function installed(): Promise<string> {
   const packaged = join(directory, "node_modules/surety");
   await mkdir(packaged, { recursive: true });
   await symlink(resolve("src"), join(packaged, "src"));
-  await copyFile("src/boot/embedding/surety-api.ts", join(packaged, "library.d.ts"));
+  await writeFile(join(packaged, "library.d.ts"), libraryTypes());
   const exports = { ".": { types: "./library.d.ts", default: "./src/boot/embedding/library.ts" } };
   await writeFile(join(packaged, "package.json"), JSON.stringify({ name: "surety", type: "module", exports }));
   const [example = ""] = await codeBlocks();

@@ -1,5 +1,5 @@
 /**
- * `builtin:call`: proposes the one tool call that its message states, then stops. With it a program's own call is an
+ * `builtin:call`: proposes the tool calls that its message states, one a line, then stops. With it a program's own call is an
  * ordinary run: planned, decided, approved and journaled like a call that a model proposes (T-4.1).
  *
  * The call is in the message, so any process that resumes the run proposes the same call. Texts count no tokens, because no
@@ -11,9 +11,10 @@ import { PROFILES } from "./profile.ts";
 import { fault } from "./provider-fault.ts";
 
 const PREFIX = "Direct call: ";
-const MESSAGE = /^Direct call: (\S+) (\{.*\})$/s;
+const CALL = /^Direct call: (\S+) (\{.*\})$/gm;
 const READY = "built in: no network, no key";
 
+/** One line of a message. */
 export function directCallMessage(tool: string, args: Readonly<Record<string, unknown>>): string {
   // In JSON, `<` occurs within strings only. Escaped, it cannot be part of a marker, which a prompt would quote.
   return `${PREFIX}${tool} ${JSON.stringify(args).replaceAll("<", "\\u003c")}`;
@@ -25,10 +26,12 @@ const backend: ModelBackend = {
   complete({ messages }, { signal }) {
     if (signal.aborted) return Promise.resolve(fault("provider.cancelled"));
     const asked = messages.findLast(({ role }) => role === "user")?.content ?? "";
-    const [, tool, argumentsText = "{}"] = MESSAGE.exec(asked) ?? [];
-    const isProposed = tool !== undefined && !messages.some(({ role }) => role === "tool");
-    const toolCalls = isProposed ? [{ id: "call_1", name: encodeToolName(tool), argumentsText }] : [];
-    const content = isProposed ? "" : tool === undefined ? `This model answers only "${PREFIX}TOOL {…}".` : "Done.";
+    const calls = [...asked.matchAll(CALL)].map(([, tool = "", argumentsText = "{}"], index) => {
+      return { id: `call_${index + 1}`, name: encodeToolName(tool), argumentsText };
+    });
+    const isProposed = calls.length > 0 && !messages.some(({ role }) => role === "tool");
+    const toolCalls = isProposed ? calls : [];
+    const content = isProposed ? "" : calls.length === 0 ? `This model answers only "${PREFIX}TOOL {…}".` : "Done.";
     const raw = { content, toolCalls, stopReason: isProposed ? "tool_calls" : "stop", model: "call", complete: true };
     return Promise.resolve({ ok: true, raw, usage: null, stream: { chunks: 1, firstMs: 0, lastMs: 0 } });
   },

@@ -39,7 +39,7 @@ import { suppliedTexts } from "./supplied-context.ts";
 
 const NOTHING_SAID = { context: null, turns: [], summarizedThrough: 0 };
 /** These ask about the model or a text alone, whatever the workspace says. */
-const PLAIN_SOURCES: readonly string[] = [COMPACTION_SOURCE, "conformance"];
+const PLAIN_SOURCES: readonly string[] = [COMPACTION_SOURCE, "conformance", "run"];
 /** The labels a run that continues the session begins with, for an explanation: those of all that may be sent to it. */
 export async function sessionLabels(
   store: Pick<Store, "sessionRuns" | "findCheckpoint" | "importedTurns">,

@@ -5,12 +5,10 @@
  * D2. The message is redacted before it becomes a body: loaded secrets never reach the store (P-5.4).
  * D3. Images for a model without vision are refused before anything is written or sent.
  */
-import { childTerms, type RemainingBudget } from "../../kernel/contract/child-contract.ts";
 import type { ExecutionContract, Routing } from "../../kernel/contract/contract.ts";
 import { DEFAULT_TERMS } from "../../kernel/contract/default-terms.ts";
 import { sealContract } from "../../kernel/contract/seal-contract.ts";
 import type { PolicyState } from "../../kernel/governance/policy-state.ts";
-import type { CarvedBudget } from "../../kernel/journal/event.ts";
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
 import { asRunId, asSessionId, type RunId, type SessionId } from "../../kernel/vocabulary/identifiers.ts";
@@ -24,23 +22,23 @@ import type { Clock } from "../../runtime/ports/clock.ts";
 import type { Inbox } from "../../runtime/ports/inbox.ts";
 import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
-import type { Store, StoredRun } from "../../runtime/ports/store.ts";
+import type { Store } from "../../runtime/ports/store.ts";
 import type { Toolbox } from "../../runtime/ports/toolbox.ts";
-import { acceptanceWrites, type BegunSession, newRun, type RunDraft } from "../../runtime/run/accept-run.ts";
-import { type Acceptance, readAcceptance } from "../../runtime/run/acceptance.ts";
+import type { BegunSession, RunDraft } from "../../runtime/run/accept-run.ts";
+import type { Acceptance } from "../../runtime/run/acceptance.ts";
 import { BodyCache } from "../../runtime/run/body-cache.ts";
-import type { Delegate } from "../../runtime/run/children.ts";
 import { SESSION_FORGED } from "../../runtime/sessions/session-rules.ts";
 import { buildContext, offeredTools, seenBy } from "../context/build-context.ts";
 import type { ContextLimits, LimitsOf } from "../context/context-limits.ts";
 import type { PromptTexts } from "../context/prompt-texts.ts";
 import { keepSupplied, suppliedTexts } from "../context/supplied-context.ts";
 import { sessionKey } from "../sessions/session-key.ts";
+import type { SubAgents } from "../subagents/sub-agents.ts";
 import { messageProblem, redactSupplied, secretProblem, suppliedProblem } from "./check-request.ts";
-import { constrainTerms, contractTerms, priceProblem, underModel } from "./contract-terms.ts";
+import { contractTerms, priceProblem } from "./contract-terms.ts";
 import { fileNote, type ReadImage, readMedia } from "./read-media.ts";
 import { type FileItem, idempotencyOf, type RunRequest, type SuppliedContext } from "./run-request.ts";
-import { type Ceilings, defaultOutputTokens } from "./term-bounds.ts";
+import type { Ceilings } from "./term-bounds.ts";
 
 /** Estimate per image until the model is chosen. */
 const IMAGE_TOKENS = 1_600;
@@ -65,6 +63,7 @@ export interface DraftingSettings {
   readonly isAgent: (agentId: string) => boolean;
   /** What governance would have a contract of this model drafted under; null: governance is off. */
   readonly policyState: (model: string) => Promise<PolicyState | null>;
+  readonly subAgents: SubAgents;
   /** From the request, the agent, the router or the configuration; a message when it cannot be used. */
   readonly chooseModel: (asked: string | null, agentId: string, task: TaskContext) => ChosenModel;
 }
@@ -220,7 +219,7 @@ interface DraftParts {
   readonly reply: Acceptance["reply"] | undefined;
 }
 
-function assemble({ random, toolbox, texts, limitsOf }: DraftingSettings, parts: DraftParts): RunDraft {
+export function assemble({ random, toolbox, texts, limitsOf }: DraftingSettings, parts: DraftParts): RunDraft {
   const { run, begins, model, contract, labels, message, principal, thinkingLevel, isUnattended, reply } = parts;
   const { agentId, sessionId } = run;
   const bodyCache = new BodyCache(random, new Map());
@@ -281,90 +280,6 @@ function assemble({ random, toolbox, texts, limitsOf }: DraftingSettings, parts:
   };
 }
 
-/** A child's contract is carved from its parent's; it sees its task and nothing of its parent's history (T-3b). */
-export function delegateWith(settings: DraftingSettings, now: () => string): Delegate {
-  return ({ parent, contract, left, carved: promised, childRunId, agent, message, labels }) => {
-    if (agent !== DEFAULT_AGENT && !settings.isAgent(agent)) return { problem: `There is no agent ${agent}.` };
-    const budget = promised ?? halfOf(left);
-    const maxSpendMicrousd = contract.maxSpendMicrousd === null ? null : budget.spendMicrousd;
-    const available = promised === null ? left : { ...left, ...promised, spendMicrousd: maxSpendMicrousd };
-    const carved = childTerms(contract, available, {
-      contractId: `contract_of_${childRunId}`,
-      tools: contract.allowedTools ?? [],
-      toolPolicy: "optional",
-      maxInferences: budget.inferences,
-      maxTokensConsumed: budget.tokens,
-      maxSpendMicrousd,
-      totalTimeoutMs: contract.totalTimeoutMs,
-      outputSchema: null,
-    });
-    if (!carved.ok)
-      return {
-        problem: carved.problem === "too-deep" ? "Delegation is nested too deeply." : "No budget is left to delegate.",
-      };
-    const chosen = settings.chooseModel(null, agent, taskOf("subagent", estimateTokens(message)));
-    if (!chosen.ok) return { problem: chosen.message };
-    const unpriced = priceProblem(chosen.model, maxSpendMicrousd);
-    if (unpriced !== null) return { problem: unpriced };
-    const parentsAcceptance = readAcceptance(parent.accepted);
-    const parentsLevel = parentsAcceptance.thinkingLevel ?? null;
-    const level = thinkingLevelFor(chosen.model, settings.agentThinking(agent) ?? parentsLevel);
-    const room = hasDefaultOutputTokens(settings, parent, contract, parentsLevel)
-      ? defaultOutputTokens(chosen.model, level, { ...settings.ceilings, maxSpendMicrousd })
-      : contract.maxOutputTokens;
-    const terms = underModel(carved.terms, chosen.model, chosen.routing, room);
-    const constrained = constrainTerms(terms, chosen.model, settings.toolbox.tools);
-    const child = sealContract({ ...constrained, strictMode: false, tokenGate: false });
-    // Does not wait for the tokenizer to load: an estimate is good enough for a task of a few lines.
-    const session: BegunSession["session"] = {
-      sessionId: asSessionId(newId("session", settings.random)),
-      agentId: agent,
-      key: sessionKey({ agentId: agent, channel: "run", kind: "run", peer: childRunId }),
-      channel: "run",
-      senderId: parent.runId,
-    };
-    const draft = assemble(settings, {
-      begins: { session, isRouted: false },
-      run: {
-        runId: childRunId,
-        agentId: agent,
-        sessionId: session.sessionId,
-        source: "run",
-        lane: `run:${parent.runId}`,
-        parentRunId: parent.runId,
-        thinkingMode: parent.thinkingMode,
-      },
-      model: chosen.model,
-      contract: child,
-      labels,
-      message,
-      images: [],
-      principal: `run:${parent.runId}`,
-      thinkingLevel: level,
-      isUnattended: parentsAcceptance.isUnattended,
-      reply: undefined,
-      said: USER_LABELS,
-    });
-    const { maxInferences: inferences, maxTokensConsumed: tokens, contractHash } = child;
-    const spendMicrousd = child.maxSpendMicrousd ?? 0;
-    return {
-      child: { runId: childRunId, contractHash, budget: { inferences, tokens, spendMicrousd } },
-      writes: acceptanceWrites(draft, newRun(draft, now())),
-    };
-  };
-}
-
-/** An explicit output limit also applies to children; a default one is computed for their own model. */
-function hasDefaultOutputTokens(
-  { chooseModel, ceilings }: DraftingSettings,
-  { agentId }: Pick<StoredRun, "agentId">,
-  { model, maxOutputTokens, maxSpendMicrousd }: ExecutionContract,
-  level: ThinkingLevel | null,
-): boolean {
-  const own = chooseModel(model, agentId, taskOf("orchestration", 0));
-  return own.ok && maxOutputTokens === defaultOutputTokens(own.model, level, { ...ceilings, maxSpendMicrousd });
-}
-
 /** thinking=high routes as reasoning; a run without tools as chat. */
 function taskFor(
   { message, media = [], contract, sessionId, supplied }: RunRequest,
@@ -383,14 +298,6 @@ function taskFor(
 }
 
 /** The model's own unless one was asked for. Null for a model without levels. */
-function thinkingLevelFor({ thinking }: ConfiguredModel, asked: ThinkingLevel | null): ThinkingLevel | null {
+export function thinkingLevelFor({ thinking }: ConfiguredModel, asked: ThinkingLevel | null): ThinkingLevel | null {
   return thinking === undefined ? null : (asked ?? thinking.level);
-}
-
-function halfOf({ inferences, tokens, spendMicrousd }: RemainingBudget): CarvedBudget {
-  return {
-    inferences: Math.ceil(inferences / 2),
-    tokens: Math.ceil(tokens / 2),
-    spendMicrousd: Math.ceil((spendMicrousd ?? 0) / 2),
-  };
 }

@@ -35,6 +35,10 @@ const texts = (otherwise: readonly string[]) => z._default(z.array(Text), [...ot
 
 const Text = z.string().check(z.maxLength(4096));
 const Prompt = z.string().check(z.maxLength(100_000));
+const Purpose = z.string().check(z.maxLength(120));
+const OutputSchema = z
+  .record(z.string(), z.unknown())
+  .check(z.refine((schema) => schema["type"] === "object", 'must be a JSON Schema with type: "object"'));
 const FilePath = matching(/^[^\0\n\r]{1,4096}$/, "must be a path");
 const ProviderId = matching(/^[a-z0-9][a-z0-9_-]{0,63}$/, "must consist of lower-case letters, digits, - and _");
 const ModelId = matching(/^[^\s\p{Cc}]{1,200}$/u, "must not contain blanks");
@@ -258,6 +262,8 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
       AgentId,
       z.strictObject({
         prompt: z.optional(Prompt),
+        purpose: z.exactOptional(Purpose),
+        outputSchema: z.exactOptional(OutputSchema),
         model: z.optional(AgentModel),
         thinkingLevel: z.optional(z.enum(THINKING_LEVELS)),
         maxTurns: z.exactOptional(integer(1, 1000)),

@@ -66,6 +66,10 @@ export interface ModelRef {
 
 export interface AgentSettings {
   readonly prompt?: string | undefined;
+  /** In a few words, for the agents that may delegate to it. */
+  readonly purpose?: string;
+  /** JSON Schema of its answers as a sub-agent; absent: text. */
+  readonly outputSchema?: Readonly<Record<string, unknown>>;
   /** Or `auto`; absent: `models.default`. */
   readonly model?: string | ModelRef | undefined;
   /** Used when a request names none. */

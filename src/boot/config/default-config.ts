@@ -13,7 +13,7 @@ const { allowDomains: _, ...kernelPolicy } = DEFAULT_POLICY;
 
 /** One by one, so that a tool that is added later is denied until the operator lists it. */
 const BUILT_IN_TOOLS: readonly string[] = (
-  "fs.delete fs.edit fs.list_dir fs.read_text fs.search fs.stat fs.write_text http.get message.draft message.send " +
+  "agent.delegate fs.delete fs.edit fs.list_dir fs.read_text fs.search fs.stat fs.write_text http.get message.draft message.send " +
   "shell.exec web.search"
 ).split(" ");
 

@@ -4,6 +4,7 @@ import type { LimitsOf } from "../../assistant/context/context-limits.ts";
 import type { PromptTexts } from "../../assistant/context/prompt-texts.ts";
 import type { OperationClient } from "../../assistant/operations.ts";
 import type { Assistant } from "../../assistant/runs/open-assistant.ts";
+import type { SubAgents } from "../../assistant/subagents/sub-agents.ts";
 import type { ToolPolicy } from "../../kernel/policy/tool-policy.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { ChannelClass } from "../../kernel/vocabulary/risk.ts";
@@ -22,6 +23,9 @@ export interface EmbeddedParts {
   readonly texts: PromptTexts;
   readonly limitsOf: LimitsOf;
   readonly channelClass: (channel: string) => ChannelClass;
+  readonly subAgents: SubAgents;
+  /** `provider:model` of an agent's runs as a sub-agent. */
+  readonly defaultModelOf: (agentId: string) => string;
   readonly questions: Questions;
   readonly closing: AbortSignal;
 }

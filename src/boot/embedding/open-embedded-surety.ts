@@ -4,7 +4,7 @@ import { channelClassOf } from "../../assistant/sessions/channel-class.ts";
 import { verifyStoredRun } from "../../assistant/verification/verify-stored-run.ts";
 import { asRunId } from "../../kernel/vocabulary/identifiers.ts";
 import { createChatBackend, createLLMClient, LLMError } from "../../runtime/model/llm-client.ts";
-import { createModelRouter } from "../../runtime/model/model-router.ts";
+import { createModelRouter, taskOf } from "../../runtime/model/model-router.ts";
 import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import type { Config } from "../config/config.ts";
 import { toBootError } from "../config/config-problem.ts";
@@ -40,7 +40,7 @@ export async function openSurety(options: OpenOptions = {}): Promise<Surety> {
     ...{ home, config, readVariable, onDefect, approver: questions, clock: systemClock, random: systemRandomness },
     token: await loadToken(home, readVariable, systemRandomness),
   });
-  const { assistant, store, toolbox, runtime, findModel, operations } = opened;
+  const { assistant, store, toolbox, runtime, findModel, operations, subAgents } = opened;
   questions.decide = (verdict) => runtime.approvals.decide(verdict);
   const closing = new AbortController();
   let closed: Promise<void> | null = null;
@@ -78,9 +78,11 @@ export async function openSurety(options: OpenOptions = {}): Promise<Surety> {
   const { signal } = closing;
   const tools = new ToolRegistry(
     keepParts(surety, {
-      ...{ assistant, store, toolbox, questions, operations, findModel },
+      ...{ assistant, store, toolbox, questions, operations, findModel, subAgents },
+      defaultModelOf: (agentId) =>
+        modelChoices(config, findModel).agentModel(agentId) ?? surety.router.selectModel(taskOf("subagent", 0)).id,
       ...{ policy: () => policy, closing: signal },
-      texts: new PromptTexts((agentId) => config.agents[agentId]?.prompt ?? null),
+      texts: new PromptTexts((agentId) => subAgents.promptOf(agentId)),
       limitsOf: contextLimits(config),
       channelClass: (channel) => config.channels[channel]?.class ?? channelClassOf(channel),
     }),

@@ -1,6 +1,6 @@
 /**
- * What `import … from "surety"` offers, as types. `scripts/bundle.ts` publishes this file as `dist/library.d.ts`, so it
- * imports nothing; `library.ts` implements it, and the compiler compares the two. Names and signatures of ToolRegistry,
+ * What `import … from "surety"` offers, as types. `scripts/bundle.ts` publishes this file, with `sub-agents-api.ts`, as
+ * `dist/library.d.ts`, so it imports nothing; `library.ts` implements it, and the compiler compares the two. Names and signatures of ToolRegistry,
  * ModelRouter, LLMClient and the backend are the seeds' (T-4.1, T-3a, T-3d, S-7.1).
  */
 

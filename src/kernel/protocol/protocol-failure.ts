@@ -25,5 +25,6 @@ export const PROTOCOL_FAILURES = [
   "protocol.invalid-tool-name",
   "protocol.empty-arguments",
   "protocol.invalid-arguments",
+  "protocol.output-schema",
 ] as const;
 export type ProtocolFailure = (typeof PROTOCOL_FAILURES)[number];

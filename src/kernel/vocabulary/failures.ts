@@ -158,6 +158,11 @@ export function adviceOn(reason: string): string | null {
   return Object.hasOwn(FAILURES, reason) ? FAILURES[reason as FailureReason].advice : null;
 }
 
+/** The code a client sees; of a reason that this version does not know, or of none, the most general one. */
+export function wireCodeOf(reason: string | null): ErrorCode {
+  return reason !== null && Object.hasOwn(FAILURES, reason) ? FAILURES[reason as FailureReason].wire : "internal.error";
+}
+
 function row<const O extends FailureRow["outcome"]>(outcome: O, wire: ErrorCode, advice: string) {
   return { outcome, wire, advice };
 }

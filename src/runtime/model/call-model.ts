@@ -41,6 +41,7 @@ import type {
 import type { RegisteredTool } from "../ports/toolbox.ts";
 import type { BodyCache } from "../run/body-cache.ts";
 import { encodeReasoning } from "./reasoning-continuation.ts";
+import { readTypedAnswer } from "./typed-answer.ts";
 
 type CallModel = Extract<Command, { type: "call-model" }>;
 
@@ -103,7 +104,8 @@ export function modelAnswer(
     return { ...failed, messageRef: context.bodyCache.keep(context.redactor.redactText(words).text) };
   }
   const { raw, stream } = reply;
-  const adapted = adapt(context.contract, raw);
+  const clean = (text: string): string => cleanText(context, text);
+  const adapted = readTypedAnswer(context.contract, adapt(context.contract, raw), clean);
   const reported = credibleUsage(context.model, command, reply.usage, raw.content !== "" || raw.toolCalls.length > 0);
   const outputTokens = (): number => writtenTokens(context, command, reply);
   const usage = reported ?? { inputTokens: promptTokens, outputTokens: outputTokens(), isEstimate: true as const };
@@ -203,7 +205,7 @@ function clean(
   thoughts: Thoughts | undefined,
 ): AgentMessage {
   const reasoning = thoughts === undefined ? null : encodeReasoning(redactor, thoughts);
-  const content = redactor.redactText(guardAnswer(guard, message.content).text).text;
+  const content = cleanText({ redactor, guard }, message.content);
   const toolCalls = message.toolCalls.map((call, index) => ({
     ...call,
     // A model may put a secret into an id, too.
@@ -214,6 +216,10 @@ function clean(
     rawPayload: index === 0 ? reasoning : null,
   }));
   return { ...message, content, toolCalls };
+}
+
+function cleanText({ redactor, guard }: Pick<ModelCallContext, "redactor" | "guard">, text: string): string {
+  return redactor.redactText(guardAnswer(guard, text).text).text;
 }
 
 function notesOf(

@@ -16,7 +16,9 @@ import { snapshotOfEntries } from "../../kernel/journal/views/run-snapshot.ts";
 import type { Command } from "../../kernel/machine/command.ts";
 import { inFlightCall } from "../../kernel/machine/outstanding.ts";
 import type { RunState } from "../../kernel/machine/state.ts";
+import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
+import { adviceOn, wireCodeOf } from "../../kernel/vocabulary/failures.ts";
 import type { BodyRef, RunId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import { truncateOutput } from "../../kernel/vocabulary/truncate-output.ts";
@@ -31,6 +33,10 @@ export interface DelegationRequest {
   /** The budget its call was allowed with; null when it is planned for the first time. */
   readonly carved: CarvedBudget | null;
   readonly childRunId: RunId;
+  /** Of its call in the batch. */
+  readonly index: number;
+  /** How many runs the batch delegates. */
+  readonly share: number;
   readonly agent: string;
   readonly message: string;
   /** Of the delegating context; the child's message carries them. */
@@ -70,13 +76,16 @@ export function childFinished(
   const ending = entries.at(-1);
   if (ending?.kind !== "TERMINATE") throw new Defect("children: the child has not ended");
   const { outcome, reason } = ending.decided;
+  const wire = wireCodeOf(reason);
+  const advice = reason === null ? "" : (adviceOn(reason) ?? "");
   const { inferences, tokens, spendMicrousd } = snapshotOfEntries(child.runId, child.contractHash, entries).budget;
   const { isPriced, isEstimate } = costFacts(entries);
   const said = answerOf(ending, lookup) ?? "";
   const ok = outcome.startsWith("COMPLETED_");
   const { maxBytesPerCall, truncationMarker } = contract.toolOutputBudget;
   const shown = truncateOutput(said, maxBytesPerCall, truncationMarker);
-  const message = `The delegated run ended ${outcome}${reason === null ? "" : ` (${reason})`}. ${said}`.trim();
+  const message =
+    `The delegated run ended ${outcome}${reason === null ? "" : ` (${reason})`}. ${said || advice}`.trim();
   return {
     type: "child.finished",
     step,
@@ -93,11 +102,16 @@ export function childFinished(
       outputRef: ok ? keep(shown.text) : null,
       outputBytes: ok ? shown.bytes : 0,
       truncated: ok && shown.truncated,
-      error: ok ? null : { code: "internal.error", retryable: false, messageRef: keep(message) },
+      error: ok
+        ? null
+        : {
+            ...{ code: wire, retryable: false, messageRef: keep(message) },
+            detailsRef: keep(canonicalJson({ outcome, reason, run_id: child.runId })),
+          },
       durationMs: ending.elapsedMs,
       finishedAt: ending.ts,
     },
     labels: ending.labels,
-    tokens: tokensOf({ ok, output: ok ? shown.text : null, error: ok ? null : `internal.error: ${message}` }),
+    tokens: tokensOf({ ok, output: ok ? shown.text : null, error: ok ? null : `${wire}: ${message}` }),
   };
 }

@@ -36,42 +36,61 @@ export interface PlanningDependencies {
   readonly keep: (text: string) => BodyRef;
 }
 
-export function planCalls(
+export async function planCalls(
   context: PlanningDependencies,
   state: RunState,
   calls: readonly ProposedCall[],
 ): Promise<readonly PreparedCall[]> {
   const { labels } = state;
-  const place = (index: number): RunId => childRunId(context.run.runId, stepId(state), index);
-  return Promise.all(
-    calls.map((call, index) =>
-      planCall(context, state, call, { labels, childRunId: () => place(index), carved: null }),
-    ),
-  );
+  const planned = await Promise.all(calls.map((call) => planWithTool(context, call)));
+  const share = planned.filter((each) => each.ok && each.delegation !== null).length;
+  return calls.map((call, index) => {
+    const place = () => ({ index, runId: childId(context, state, index) });
+    return prepare(context, state, call, planned[index] ?? ARGUMENTS_GONE, { labels, place, carved: null, share });
+  });
 }
 
-export function planAgain(context: PlanningDependencies, state: RunState, call: ReadyCall): Promise<PreparedCall> {
+export async function planAgain(
+  context: PlanningDependencies,
+  state: RunState,
+  call: ReadyCall,
+): Promise<PreparedCall> {
   const { validatedUnder: labels, child } = call;
-  const carved = child?.budget ?? null;
-  return planCall(context, state, call, { labels, childRunId: () => child?.runId ?? context.run.runId, carved });
+  const place = () => placeOf(context, state, child?.runId ?? context.run.runId);
+  const circumstances = { labels, place, carved: child?.budget ?? null, share: 1 };
+  return prepare(context, state, call, await planWithTool(context, call), circumstances);
+}
+
+function childId({ run }: PlanningDependencies, state: RunState, index: number): RunId {
+  return childRunId(run.runId, stepId(state), index);
+}
+
+/** A batch is a model's answer, and no longer than this. */
+const MOST_CALLS = 1024;
+
+function placeOf(context: PlanningDependencies, state: RunState, runId: RunId): Place {
+  for (let index = 0; index < MOST_CALLS; index += 1) {
+    if (childId(context, state, index) === runId) return { index, runId };
+  }
+  return { index: 0, runId };
+}
+
+interface Place {
+  readonly index: number;
+  readonly runId: RunId;
 }
 
 /** Who asks for the call, and which run it would start. */
 interface Circumstances {
   readonly labels: Labels;
-  readonly childRunId: () => RunId;
+  readonly place: () => Place;
   readonly carved: CarvedBudget | null;
+  readonly share: number;
 }
 
-async function planCall(
-  context: PlanningDependencies,
-  state: RunState,
-  proposed: ProposedCall,
-  circumstances: Circumstances,
-): Promise<PreparedCall> {
+async function planWithTool(context: PlanningDependencies, proposed: ProposedCall): Promise<Planned | Unplannable> {
   const args = context.readJson(proposed.argsRef);
-  const planned = args === null ? ARGUMENTS_GONE : await context.toolbox.plan(proposed.tool, args as Arguments);
-  return prepare(context, state, proposed, planned, circumstances);
+  return args === null ? ARGUMENTS_GONE : await context.toolbox.plan(proposed.tool, args as Arguments);
 }
 
 function prepare(
@@ -79,18 +98,19 @@ function prepare(
   state: RunState,
   proposed: ProposedCall,
   planned: Planned | Unplannable,
-  { labels, childRunId, carved }: Circumstances,
+  { labels, place, carved, share }: Circumstances,
 ): PreparedCall {
   if (!planned.ok) return unplannable(context, state, proposed, planned);
   const asTool = plannedCall(context, state, proposed, planned, labels);
   if (planned.delegation === null) return { call: asTool, planned, child: null };
   const { agent, message } = planned.delegation;
+  const { index, runId } = place();
   const drafted = context.delegate({
     parent: context.run,
     contract: state.contract,
     left: remainingBudget(state),
     carved,
-    childRunId: childRunId(),
+    ...{ childRunId: runId, index, share },
     agent,
     message,
     labels: state.labels,

@@ -6,11 +6,13 @@ import { type ContextLimits, DEFAULT_LIMITS } from "../../../src/assistant/conte
 import { PromptTexts } from "../../../src/assistant/context/prompt-texts.ts";
 import { SessionContext } from "../../../src/assistant/context/session-context.ts";
 import { presentEnding } from "../../../src/assistant/delivery/presentation.ts";
-import { type DraftingSettings, delegateWith } from "../../../src/assistant/runs/draft-run.ts";
+import type { DraftingSettings } from "../../../src/assistant/runs/draft-run.ts";
 import { type Assistant, openAssistant } from "../../../src/assistant/runs/open-assistant.ts";
 import type { ContractOverrides } from "../../../src/assistant/runs/run-request.ts";
 import { DEFAULT_CEILINGS } from "../../../src/assistant/runs/term-bounds.ts";
 import { Compaction } from "../../../src/assistant/sessions/compaction.ts";
+import { delegateWith } from "../../../src/assistant/subagents/delegate.ts";
+import { SubAgents } from "../../../src/assistant/subagents/sub-agents.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
 import { DEFAULT_POLICY } from "../../../src/kernel/contract/default-terms.ts";
 import type { Entry } from "../../../src/kernel/journal/entry.ts";
@@ -117,6 +119,7 @@ export function openTrial(options: TrialOptions): Trial {
     inbox: { place: async () => [], remove: async () => {} },
     limitsOf: () => ({ ...DEFAULT_LIMITS, ...options.limits }),
     isAgent: () => false,
+    subAgents: new SubAgents(() => ({ main: {} })),
     chooseModel: (_asked, _agentId, { type }) =>
       cheapModel === undefined || (type !== "subagent" && type !== "summarization")
         ? { ok: true, model }

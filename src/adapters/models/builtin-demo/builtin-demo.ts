@@ -21,6 +21,7 @@ import { type CompletedCall, capabilityRequests, describeResult } from "./descri
 import { extractOutput, extractSummary } from "./extract-summary.ts";
 import { findFileName, type Intent, parseIntent } from "./parse-intent.ts";
 import { describeImages, smallTalk } from "./small-talk.ts";
+import { parseDelegation, readTypedTask, type TypedTask, typedAnswer } from "./sub-agents.ts";
 
 export const DEMO_MODEL = "demo";
 const BUILT_IN = "built in: no network, no key";
@@ -64,12 +65,23 @@ function react(request: ModelRequest): DemoReaction {
   if (dictation !== null && (results.length > 0 || dictation.calls.length === 0)) {
     return { kind: "say", text: dictation.answer, notes: notesOf(dictation.notes) };
   }
+  const typed = readTypedTask(message);
+  if (typed !== null) return reactTyped(typed, results, offered);
   if (results.length > 0)
     return { kind: "say", text: results.map(describeResult).join("\n\n"), notes: capabilityRequests(results) };
   if (dictation !== null) return callOffered(dictation.calls, offered);
+  const delegated = parseDelegation(message);
+  if (delegated !== null) return callOffered(delegated, offered);
   const intent = parseIntent(message) ?? (toolChoice === "required" ? fallbackIntent(message, offered) : null);
   if (intent !== null) return callOffered([intent], offered);
   return { kind: "say", text: images.length > 0 ? describeImages(images) : smallTalk(message, offered), notes: "" };
+}
+
+/** As a sub-agent it calls what it may, and answers in the form that is demanded. */
+function reactTyped(typed: TypedTask, results: readonly CompletedCall[], offered: readonly string[]): DemoReaction {
+  const intent = results.length === 0 ? parseIntent(typed.task) : null;
+  if (intent !== null && offered.includes(intent.tool)) return { kind: "call", intents: [intent] };
+  return { kind: "say", text: typedAnswer(typed, results), notes: "" };
 }
 
 function callOffered(intents: readonly Intent[], offered: readonly string[]): DemoReaction {

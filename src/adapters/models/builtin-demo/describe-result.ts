@@ -96,12 +96,22 @@ const DESCRIBERS: Readonly<Record<string, Describer>> = {
     const summary = `${textOf(args["url"])} answered${typeof status === "number" ? ` with ${status}` : ""}`;
     return `${summary}:\n\n${shorten(contentOf(output))}${cutNote(output)}`;
   },
+  "agent.delegate": (output, args) => {
+    const fields = Object.entries(fieldsOf(output) ?? {}).map(([name, value]) => `- ${name}: ${inWords(value)}`);
+    const agent = textOf(args["agent"]) || "The sub-agent";
+    return `${agent} answered:\n\n${shorten(fields.length === 0 ? contentOf(output) : fields.join("\n"))}`;
+  },
   "memory.add": () => "I have put that into memory.",
   "schedule.add": (_, args) => `The reminder is set: ${textOf(args["schedule"])}.`,
 };
 
 function describeAny(output: unknown, _: CompletedCall["args"], tool: string): string {
   return `${tool} answered:\n\n${shorten(contentOf(output))}`;
+}
+
+function inWords(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(inWords).join("; ");
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** Directories end in a slash; null if the output is not a listing. */
