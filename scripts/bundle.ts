@@ -7,7 +7,7 @@
 import { chmod, copyFile, glob, rename, rm, writeFile } from "node:fs/promises";
 import { type OutputOptions, type Plugin, rolldown } from "rolldown";
 import { build as buildPages } from "vite";
-import { libraryTypes } from "./library-types.ts";
+import { libraryTypes } from "./published-library.ts";
 
 const OUTPUT = "dist";
 const MAKING = `${OUTPUT}.making-${process.pid}`;

@@ -4,7 +4,7 @@ import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { libraryTypes } from "../../scripts/library-types.ts";
+import { libraryTypes } from "../../scripts/published-library.ts";
 import { temporaryDirectory } from "../boot/temporary-home.ts";
 
 const run = promisify(execFile);

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { describe, expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
-import { libraryTypes } from "../../scripts/library-types.ts";
+import { libraryTypes } from "../../scripts/published-library.ts";
 
 const STATIC = /^\s*(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|^\s*import\s*"([^"]+)"/gm;
 const ANY = new RegExp(String.raw`${STATIC.source}|\bimport\(\s*"([^"]+)"\s*\)`, "gm");

@@ -92,7 +92,7 @@ export function delegateWith(settings: DraftingSettings, now: () => string): Del
   };
 }
 
-export function unknownAgent(name: string, agents: SubAgents): string {
+function unknownAgent(name: string, agents: SubAgents): string {
   const names = agents.list().map((agent) => agent.name);
   return `There is no sub-agent ${name}. There are ${names.join(", ")}.`;
 }

@@ -99,7 +99,7 @@ describe("the hash of a contract", () => {
         token_gate: false,
         speculative_exec: false,
         cycle_forbid: [],
-        machine_version: 4,
+        machine_version: 5,
         tools_digest: hashBytes("tools"),
         model: "builtin:demo",
         max_output_tokens: 2_048,
