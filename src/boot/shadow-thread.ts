@@ -23,7 +23,7 @@ interface ThreadParts {
   readonly clock: Pick<Clock, "wake">;
   readonly lookAgain: readonly string[];
   readonly remark: (line: string) => void;
-  readonly onFinding: (finding: Finding) => void;
+  readonly onFinding: (finding: Finding) => unknown;
 }
 
 /** The most that the thread may hold, in MB. */

@@ -11,9 +11,9 @@ if (parentPort === null) throw new Defect("the shadow loop watches in a thread o
 const port = parentPort;
 const { orders } = workerData as ShadowWorkerData;
 
-const LOWEST_PRIORITY = 19;
+const LOW_PRIORITY = 10;
 // Linux applies it to the calling thread; elsewhere it would slow the whole process.
-if (process.platform === "linux") setPriority(LOWEST_PRIORITY);
+if (process.platform === "linux") setPriority(LOW_PRIORITY);
 
 const report = (message: ShadowReport): void => port.postMessage(message);
 // Secrets by their shape: those of this home are not handed to a thread that reads what others wrote.

@@ -15,7 +15,7 @@ import { apiApprover } from "../../src/runtime/ports/approver.ts";
 import type { Clock } from "../../src/runtime/ports/clock.ts";
 import { temporaryHome } from "./temporary-home.ts";
 
-const WAIT = { timeout: 20_000, interval: 20 };
+export const WAIT = { timeout: 20_000, interval: 20 };
 type Shadow = Config["shadow"];
 
 interface Options {

@@ -18,7 +18,7 @@ import type { Redactor } from "../../kernel/redaction/redact.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import { AppendedLines } from "./appended-lines.ts";
 import { readGuardedText } from "./guarded-read.ts";
-import { isWatched, placeInGit } from "./watched-paths.ts";
+import { placeInGit, watchedPaths } from "./watched-paths.ts";
 import { WatchedRepository } from "./watched-repository.ts";
 
 const QUIET_MS = 250;
@@ -81,16 +81,17 @@ export class ShadowWatcher {
     this.#watchShell();
     if (orders.roots.length === 0) return;
     const { watch } = await import("chokidar");
+    const isWatched = watchedPaths(orders);
     const watcher = watch([...orders.roots], {
       ...{ followSymlinks: false, ignorePermissionErrors: true, ignoreInitial: false },
-      ignored: (path, stats) => !isWatched(path, orders) || (stats !== undefined && this.#known >= MAX_KNOWN),
+      ignored: (path, stats) => !isWatched(path) || (stats !== undefined && this.#known >= MAX_KNOWN),
     });
     this.#watcher = watcher;
     watcher.on("all", (event, path) => this.#noticed(event, path));
     watcher.on("error", (error) => this.#problem(String(error)));
     await new Promise<void>((resolve) => watcher.on("ready", resolve));
     this.#isReady = true;
-    for (const path of orders.lookAgain) if (isWatched(path, orders)) this.#wait(path, "change");
+    for (const path of orders.lookAgain) if (isWatched(path)) this.#wait(path, "change");
   }
 
   async stop(): Promise<void> {

@@ -1,5 +1,6 @@
 /** Which paths are watched: below the configured ones, without what is ignored; of a repository only what says what it does. */
-import { basename, matchesGlob, relative } from "node:path";
+import { relative } from "node:path";
+import ignore from "ignore";
 import type { WatchOrders } from "../../assistant/shadow/trouble.ts";
 import { isWithin } from "./guarded-read.ts";
 
@@ -19,21 +20,17 @@ export function placeInGit(path: string): PlaceInGit | null {
   return found === null ? null : { repository: repository === "" ? "/" : repository, file };
 }
 
-export function isWatched(path: string, { roots, excluded, ignore, git }: WatchOrders): boolean {
-  const root = roots.filter((each) => isWithin(path, each)).sort((a, b) => b.length - a.length)[0];
-  if (root === undefined) return false;
-  // A root inside what is excluded is an exception to it.
-  if (excluded.some((each) => isWithin(path, each) && !isWithin(root, each))) return false;
-  const place = placeInGit(path);
-  if (place !== null) return git.length > 0 && (place.file === "" || OF_GIT.test(place.file));
-  return path === root || !isIgnored(relative(root, path), ignore);
-}
-
-/** A pattern without a slash fits a name at any depth; what lies in a directory that fits is ignored, too. */
-function isIgnored(path: string, patterns: readonly string[]): boolean {
-  const steps = path.split("/");
-  const paths = steps.map((_, index) => steps.slice(0, index + 1).join("/"));
-  return patterns.some((pattern) =>
-    paths.some((each) => matchesGlob(pattern.includes("/") ? each : basename(each), pattern)),
-  );
+/** Asked several times for each change, so patterns are compiled once. They mean what they mean in .gitignore. */
+export function watchedPaths({ roots, excluded, ignore: patterns, git }: WatchOrders): (path: string) => boolean {
+  const ignored = ignore().add([...patterns]);
+  const innermost = [...roots].sort((a, b) => b.length - a.length);
+  return (path) => {
+    const root = innermost.find((each) => isWithin(path, each));
+    if (root === undefined) return false;
+    // A root inside what is excluded is an exception to it.
+    if (excluded.some((each) => isWithin(path, each) && !isWithin(root, each))) return false;
+    const place = placeInGit(path);
+    if (place !== null) return git.length > 0 && (place.file === "" || OF_GIT.test(place.file));
+    return path === root || !ignored.ignores(relative(root, path));
+  };
 }

@@ -51,8 +51,8 @@ export interface ShadowParts {
   /** As configured; null: the shadow loop is off. */
   readonly pace: () => Pace | null;
   readonly showPath: ShowPath;
-  /** `lookAgain`: files that open ghosts are about. */
-  readonly watch: (lookAgain: readonly string[], onFinding: (finding: Finding) => void) => Promise<Watchers>;
+  /** `lookAgain`: files that open ghosts are about. What is found is dealt with in turn; nothing waits for that. */
+  readonly watch: (lookAgain: readonly string[], onFinding: (finding: Finding) => Promise<void>) => Promise<Watchers>;
   readonly onDefect: (error: unknown) => void;
 }
 

@@ -84,7 +84,7 @@ export function wordGhost(trouble: Trouble, show: ShowPath): Words {
       return {
         path: null,
         trigger: `git ${isPushed ? "push" : "commit"}: ${commit} in ${show(trouble.repository).name}`,
-        observation: `${path}, line ${line}, looks like a secret (${what}).`,
+        observation: `${path}, line ${line}, looks like a secret (${what})${isPushed ? ", and it was pushed" : ""}.`,
         proposal: isPushed ? "Should I say how to replace it?" : "Should I say how to take it out of the commit?",
         confidence: "high",
         asks: [{ label: isPushed ? "Say how to replace it" : "Say how to take it out", type: "approve", message }],

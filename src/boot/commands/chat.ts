@@ -135,6 +135,11 @@ async function chatAtTerminal(context: CommandContext): Promise<number> {
       onTurn: (text) => face?.echo(text),
     });
     face?.respond(greeting(session, terminal.isRemote));
+    if (terminal.isRemote && (await loadConfig(home.configFile)).shadow.enabled) {
+      const { followGhosts } = await import("../ghost-notices.ts");
+      const say = (line: string): void => face?.remark(line);
+      followGhosts(terminal.operations, { clock: systemClock, signal: leaving.signal, say }).catch(() => {});
+    }
     opened.resolve(conversation);
     if (!leaving.signal.aborted) await once(leaving.signal, "abort");
     await conversation.settled();

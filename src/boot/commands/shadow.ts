@@ -1,8 +1,8 @@
 /** `surety shadow ls|act|dismiss|hook`: what the shadow loop noticed, and what is done about it (T-5). */
-import type { WireGhost } from "../../assistant/shadow/wire-ghost.ts";
 import { usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { valueIn, withOperations } from "../connect-assistant.ts";
+import { linesOf } from "../ghost-notices.ts";
 import { HOOK_SHELLS, shellHook } from "../shell-hooks.ts";
 
 const ls: Action = {
@@ -20,16 +20,6 @@ const ls: Action = {
       });
     }),
 };
-
-/** How it is shown at a terminal. */
-export function linesOf({ id, trigger, observation, proposal, actions, state, run_id }: WireGhost): readonly string[] {
-  const labels = actions.filter(({ type }) => type !== "dismiss").map(({ label }) => JSON.stringify(label));
-  const next =
-    state === "open"
-      ? `surety shadow act ${id} ${labels.join(" | ")}, or surety shadow dismiss ${id}`
-      : `${state}${run_id === null ? "" : `: ${run_id}`}`;
-  return [`${trigger}`, `  ${observation} ${proposal}`, `  ${next}`];
-}
 
 const act: Action = {
   summary: "take an action that it proposes: a run like any other, which asks where policy asks",

@@ -147,7 +147,7 @@ export interface Config {
     readonly watchers: {
       readonly filesystem: {
         readonly paths: readonly string[];
-        /** Globs; one without a slash fits a name at any depth. */
+        /** Globs, as in .gitignore. */
         readonly ignore: readonly string[];
         readonly events: readonly ("add" | "change" | "unlink")[];
       };

@@ -34,6 +34,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   sessions: ["session"],
   capabilities: ["capability"],
   marks: ["mark"],
+  ghosts: ["ghost"],
   tools: ["policy", "config"],
   models: ["model", "config"],
   pairings: ["pairing"],
