@@ -56,33 +56,29 @@ verifies(
   },
 );
 
-verifies(
-  ["T-1.1", "T-5.2/message"],
-  "a ghost comes over the WebSocket, and over HTTP",
-  async () => {
-    const stage = await openSocketStage(() => answer({ text: "Hello." }), { shadow: { enabled: true } });
-    stage.surety.shadow.start();
-    const client = await stage.dial();
-    const isMessage = Compile(OutboundMessageSchema);
-    await vi.waitFor(
-      async () => {
-        await writeFile(join(stage.workspace, "notes.json"), `${BROKEN}${" ".repeat(client.said.length)}`);
-        expect(client.said.map(({ type }) => type)).toContain("shadow.ghost");
-      },
-      { timeout: 20_000, interval: 500 },
-    );
-    const message = await client.untilType("shadow.ghost");
-    expect(isMessage.Check(message)).toBe(true);
-    const { json } = await stage.ask("GET", "/api/ghosts?state=open");
-    expect(json).toEqual({ ghosts: [message.payload["ghost"]] });
-    const [ghost] = json["ghosts"] as readonly { readonly id: string }[];
-    const dismissed = await stage.ask("POST", `/api/ghosts/${ghost?.id}`, { action: "dismiss" });
-    expect(dismissed).toMatchObject({ status: 200, json: { state: "dismissed", run_id: null } });
-    expect((await stage.ask("POST", `/api/ghosts/${ghost?.id}`, { action: "approve" })).status).toBe(409);
-    expect((await stage.ask("POST", "/api/ghosts/ghost_0", { action: "dismiss" })).status).toBe(404);
-    expect(stage.model.requests).toHaveLength(0);
-  },
-);
+verifies(["T-1.1", "T-5.2/message"], "a ghost comes over the WebSocket, and over HTTP", async () => {
+  const stage = await openSocketStage(() => answer({ text: "Hello." }), { shadow: { enabled: true } });
+  stage.surety.shadow.start();
+  const client = await stage.dial();
+  const isMessage = Compile(OutboundMessageSchema);
+  await vi.waitFor(
+    async () => {
+      await writeFile(join(stage.workspace, "notes.json"), `${BROKEN}${" ".repeat(client.said.length)}`);
+      expect(client.said.map(({ type }) => type)).toContain("shadow.ghost");
+    },
+    { timeout: 20_000, interval: 500 },
+  );
+  const message = await client.untilType("shadow.ghost");
+  expect(isMessage.Check(message)).toBe(true);
+  const { json } = await stage.ask("GET", "/api/ghosts?state=open");
+  expect(json).toEqual({ ghosts: [message.payload["ghost"]] });
+  const [ghost] = json["ghosts"] as readonly { readonly id: string }[];
+  const dismissed = await stage.ask("POST", `/api/ghosts/${ghost?.id}`, { action: "dismiss" });
+  expect(dismissed).toMatchObject({ status: 200, json: { state: "dismissed", run_id: null } });
+  expect((await stage.ask("POST", `/api/ghosts/${ghost?.id}`, { action: "approve" })).status).toBe(409);
+  expect((await stage.ask("POST", "/api/ghosts/ghost_0", { action: "dismiss" })).status).toBe(404);
+  expect(stage.model.requests).toHaveLength(0);
+});
 
 verifies("T-5.2/message", "a terminal says once what was noticed, and how to act", async () => {
   const shadow = await openShadowHome();
