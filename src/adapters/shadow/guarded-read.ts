@@ -4,7 +4,7 @@
  * swapped for a link meanwhile leads nowhere. For a worker thread, which may block.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, readSync, realpathSync } from "node:fs";
-import { sep } from "node:path";
+import { dirname, sep } from "node:path";
 
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
@@ -17,8 +17,8 @@ export interface GuardedFile {
 export function readGuarded(path: string, maxBytes: number, from = 0): GuardedFile | null {
   let fd: number;
   try {
-    // Opening a device has effects.
-    if (!lstatSync(path).isFile()) return null;
+    // Opening a device has effects, and a link above it leads elsewhere.
+    if (!lstatSync(path).isFile() || realpathSync(dirname(path)) !== dirname(path)) return null;
     fd = openSync(path, FLAGS);
   } catch {
     return null;

@@ -84,7 +84,8 @@ export class ShadowWatcher {
     const isWatched = watchedPaths(orders);
     const watcher = watch([...orders.roots], {
       ...{ followSymlinks: false, ignorePermissionErrors: true, ignoreInitial: false },
-      ignored: (path, stats) => !isWatched(path) || (stats !== undefined && this.#known >= MAX_KNOWN),
+      ignored: (path, stats) =>
+        !isWatched(path) || stats?.isSymbolicLink() === true || (stats !== undefined && this.#known >= MAX_KNOWN),
     });
     this.#watcher = watcher;
     watcher.on("all", (event, path) => this.#noticed(event, path));

@@ -27,8 +27,7 @@ const INSERT = `
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open')`;
 const SETTLE = "UPDATE ghosts SET state = 'settled', decided_at_ms = ?2 WHERE subject = ?1 AND state = 'open'";
 const REMOVE_OLD = `
-  DELETE FROM ghosts WHERE state <> 'open'
-    AND position <= (SELECT position FROM ghosts ORDER BY position DESC LIMIT 1 OFFSET ?)`;
+  DELETE FROM ghosts WHERE position <= (SELECT position FROM ghosts ORDER BY position DESC LIMIT 1 OFFSET ?)`;
 const DECIDE = "UPDATE ghosts SET state = ?, decided_by = ?, decided_at_ms = ?, run_id = ? WHERE id = ?";
 
 const GHOST_QUERIES = {

@@ -49,7 +49,7 @@ export interface GhostReads {
 }
 
 export type GhostWrite =
-  /** Settles the open ghost of its subject, and removes the oldest that are not open beyond `keep`. */
+  /** Settles the open ghost of its subject, and removes the oldest beyond `keep`. */
   | { readonly type: "insert-ghost"; readonly ghost: NewGhost; readonly keep: number }
   /** `store.conflict` unless it is open; acted upon again for the same run, it changes nothing. */
   | {

@@ -8,6 +8,7 @@ import { describeAccess } from "./access.ts";
 import { describeApprovals } from "./approvals.ts";
 import { describeCapabilities } from "./capabilities.ts";
 import { describeCommits } from "./commits.ts";
+import { describeGhosts } from "./ghosts.ts";
 import { describeGovernance } from "./governance.ts";
 import { describeImports } from "./imports.ts";
 import { describeJournals } from "./journals.ts";
@@ -25,6 +26,7 @@ const PARTS = [
   describeJournals,
   describeApprovals,
   describeMedia,
+  describeGhosts,
   describeCapabilities,
   describeSpend,
   describeLedger,
