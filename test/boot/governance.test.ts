@@ -107,7 +107,7 @@ verifies(
         proposal: { parameter: "verbosity_bias", direction: 1, aim: "retry_count", signal: "answer-cut-off" },
       },
     ]);
-    expect((await command("governance", "show", "--tier", "mid")).stdout).toMatch(/mid +1 +× 1 +any +× 1.5 +10 /u);
+    expect((await command("governance", "show", "--tier", "mid")).stdout).toMatch(/mid +1 +× 1 +any +× 1.5 +off +10 /u);
     expect((await command("verify", "--home")).code).toBe(0);
   },
 );
@@ -168,5 +168,39 @@ verifies(
     expect(await surety.store.measuredThrough()).toBeNull();
     await surety.close(1000);
     expect(run?.contract["policy_state"]).toBeNull();
+  },
+);
+
+/** It says nothing of the file that is not there, until it reviews what it said. */
+const hidesFailures: ServerScript = ({ body: { messages } }) => {
+  if (!messages.some(({ role }) => role === "tool")) {
+    return answer({ calls: [{ name: "fs.read_text", arguments: { path: "gone.txt" } }] });
+  }
+  const isReview = String(messages.at(-1)?.["content"]).startsWith("Review your last answer");
+  return answer({
+    text: isReview ? "gone.txt does not exist, so I could not read it." : "All is well with your notes.",
+  });
+};
+
+verifies(
+  ["M-P4c/gate", "M-P4c/parameters", "M-P4b/anomaly"],
+  "answers that hide failures get a review; the draft reaches no one, and the corrected answer is the answer",
+  async () => {
+    const { work, json, open } = await homeWith(hidesFailures);
+    await work(6);
+    const { changes } = await json("governance", "history");
+    expect(changes).toMatchObject([{ cause: "critique", after: { critique_enabled: true } }]);
+    const [reviewed] = await work(1);
+    expect(reviewed?.contract).toMatchObject({ policy_state: { critique_enabled: true }, max_inferences: 11 });
+    const surety = await open();
+    const submitted = await surety.assistant.submit(REQUEST);
+    if (!submitted.ok) throw new Error(submitted.message);
+    const seen: string[] = [];
+    const updates = (await surety.assistant.watch(submitted.runId, 0, new AbortController().signal)) ?? [];
+    for await (const update of updates) seen.push(JSON.stringify(update));
+    expect(seen.join()).not.toContain("All is well");
+    const record = await surety.assistant.run(submitted.runId);
+    expect(record?.output).toBe("gone.txt does not exist, so I could not read it.");
+    await surety.close(1000);
   },
 );

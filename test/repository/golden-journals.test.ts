@@ -280,6 +280,21 @@ verifies(
   },
 );
 
+verifies(
+  ["M-P5.4", "M-P4h/replay"],
+  "a golden run of machine version 5 reviews its draft and answers what the review wrote",
+  () => {
+    const { contract, entries, folded } = foldBundle(read("bundle-2.3-critique.json"));
+    expect([contract.machineVersion, contract.policyState?.critiqueEnabled]).toEqual([5, true]);
+    const asked = entries.flatMap((entry) => (entry.kind === "INFER" ? [entry] : []));
+    expect(asked.map(({ decided }) => decided.mode)).toEqual(["normal", "normal", "critique"]);
+    const texts = asked.map(({ result }) => (result?.type === "model.answered" ? result.textRef : null));
+    expect(folded.state.phase).toMatchObject({ outcome: "COMPLETED_WITH_TOOLS", answerRef: texts[2] });
+    expect(texts[1]).not.toBe(texts[2]);
+    expect(foldRun(asRunId(entries[0]?.runId ?? ""), { ...contract, machineVersion: 4 }, entries).ok).toBe(false);
+  },
+);
+
 verifies(["M-P5.4", "M-C"], "a golden run of machine version 2 with only refused calls is FAILED_VALIDATION", () => {
   const { folded } = foldBundle(read("bundle-2.2-all-refused.json"));
   expect(folded.state.phase).toMatchObject({ outcome: "FAILED_VALIDATION", reason: "tool.all-failed" });

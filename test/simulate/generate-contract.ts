@@ -6,6 +6,7 @@ import { type ContractTerms, type ExecutionContract, MACHINE_VERSION } from "../
 import { DEFAULT_POLICY, DEFAULT_TERMS } from "../../src/kernel/contract/default-terms.ts";
 import { sealContract, sealSeed } from "../../src/kernel/contract/seal-contract.ts";
 import { type SeedContract, seedFieldsOf } from "../../src/kernel/contract/seed-contract.ts";
+import { NEUTRAL_STATE } from "../../src/kernel/governance/policy-state.ts";
 import type { ToolPolicy } from "../../src/kernel/policy/tool-policy.ts";
 import { ADAPTER_VERSIONS } from "../../src/kernel/protocol/adapter-for.ts";
 import { hashCanonical } from "../../src/kernel/vocabulary/hash.ts";
@@ -21,7 +22,7 @@ const PROVABLE_TOOLS: readonly string[] = ["fs.read_text", "fs.write_text", "mai
 export function generateContract(seed: number): ExecutionContract {
   const random = derive(seed, "contract");
   if (random.chance(15)) return seedContract(random);
-  const terms = currentTerms(random);
+  const terms = { ...currentTerms(random), policyState: anyPolicyState(derive(seed, "policy-state")) };
   return sealContract(random.chance(5) ? spoil(terms, random) : terms);
 }
 
@@ -49,6 +50,11 @@ function currentTerms(random: Random): ContractTerms {
     capabilities: random.pick([["net"], ["net"], ["net:example.org"], []]),
     approvedTools: random.chance(12) ? [random.pick(TOOL_NAMES)] : [],
   };
+}
+
+function anyPolicyState(random: Random): ContractTerms["policyState"] {
+  if (random.chance(70)) return null;
+  return { ...NEUTRAL_STATE, autonomyBias: random.pick([0, -1, -2, -3]), critiqueEnabled: random.chance(50) };
 }
 
 /** Version 2.1: the seed's fields only, the rest as opening such a document fills it in. */

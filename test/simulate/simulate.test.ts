@@ -95,6 +95,7 @@ describe("the simulated worlds try everything", () => {
       ),
     );
     expect([...statuses].sort()).toEqual([
+      "grammar-json@1 rejected",
       "marker-json@1 native",
       "marker-json@1 recovered",
       "marker-json@1 rejected",

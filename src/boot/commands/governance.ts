@@ -33,7 +33,7 @@ const show: Action = {
       output.result({ enabled, tiers: shown }, () => {
         if (!enabled) output.line("governance is off: surety config set governance.enabled true");
         output.table(
-          ["TIER", "RETRIES", "STEP LIMITS", "CALLS A TURN", "ANSWER LENGTH", "RUNS", "SCORE", ""],
+          ["TIER", "RETRIES", "STEP LIMITS", "CALLS A TURN", "ANSWER LENGTH", "CRITIC", "RUNS", "SCORE", ""],
           shown.map(rowOf),
         );
       });
@@ -116,7 +116,7 @@ function rowOf(tier: GovernedTier): readonly string[] {
   return [
     ...[tier.tier, String(state.retry_tolerance), `× ${state.step_limit_multiplier}`],
     ...[read_only_calls === null ? "any" : String(read_only_calls), lengthText(state.verbosity_bias)],
-    ...[String(runs), runs === 0 ? "-" : averages.score.toFixed(2)],
+    ...[state.critique_enabled ? "on" : "off", String(runs), runs === 0 ? "-" : averages.score.toFixed(2)],
     remarkOn(tier),
   ];
 }
@@ -135,10 +135,10 @@ function remarkOn({ trial, frozen_runs, runs, warmup_runs, window_runs }: Govern
 }
 
 function stateText({ state, read_only_calls }: GovernedTier): string {
-  const { retry_tolerance, step_limit_multiplier, verbosity_bias } = state;
+  const { retry_tolerance, step_limit_multiplier, verbosity_bias, critique_enabled } = state;
   const calls = read_only_calls === null ? "any number of calls" : plural(read_only_calls, "read-only call");
   const limits = `max_format_retries ${retry_tolerance}, step limits × ${step_limit_multiplier}`;
-  return `${limits}, ${calls} a turn, answer length ${lengthText(verbosity_bias)}`;
+  return `${limits}, ${calls} a turn, answer length ${lengthText(verbosity_bias)}, critic ${critique_enabled ? "on" : "off"}`;
 }
 
 function whatChanged({ cause, before, after, proposal, frozen_runs }: GovernanceChange): string {
@@ -160,6 +160,8 @@ function whyChanged({ cause, proposal, worse, by }: GovernanceChange): string {
       return `${proposal?.aim ?? ""} did not get better`;
     case "rollback":
       return `${worse ?? ""} got worse`;
+    case "critique":
+      return "answers ignored failed or cut results";
     case "operator":
       return `decided by ${by}`;
   }

@@ -24,7 +24,7 @@ import {
 } from "./averages.ts";
 import type { Measured } from "./perf-vector.ts";
 import { clamped, isSameState, moved, NEUTRAL_STATE, type PolicyState } from "./policy-state.ts";
-import { type Proposal, proposeMutations } from "./propose-mutation.ts";
+import { type Proposal, proposeMutations, wantsCritique } from "./propose-mutation.ts";
 import type { TierRules } from "./tier-rules.ts";
 
 /** A settled state with its rolling averages, as they were at a run that ended under it. */
@@ -68,7 +68,7 @@ export interface TierRecord {
   readonly checkpoints: readonly PolicyCheckpoint[];
 }
 
-export const CAUSES = ["mutation", "kept", "withdrawn", "rollback", "operator"] as const;
+export const CAUSES = ["mutation", "kept", "withdrawn", "rollback", "critique", "operator"] as const;
 export type ChangeCause = (typeof CAUSES)[number];
 
 /** The PolicyDelta (M-P4d). `after` is the state before where a trial was kept. */
@@ -204,7 +204,8 @@ function settledRun(before: TierRecord, run: ScoredRun, rules: TierRules): Advan
   if (!isWindowFull) return { record: measured, change: null };
   const isWindowsEnd = measured.runs % windowRuns === 0;
   const record = isWindowsEnd ? withCheckpoint(measured, run.runId) : measured;
-  const change = record.frozenRuns === 0 ? mutate(record, run, rules) : null;
+  const isWarm = record.frozenRuns === 0 && record.runs >= warmupRuns;
+  const change = isWarm ? (switchCritique(record, rules) ?? mutate(record, run, rules)) : null;
   // What has fallen behind is rolled back, not mended.
   const fallenBehind = isWindowsEnd || change !== null ? regression(record, rules) : null;
   return fallenBehind ?? change ?? { record, change: null };
@@ -233,6 +234,17 @@ function returnTo(
   return {
     record: { ...record, state: after, averages, recent: [], trial: null, frozenRuns },
     change: { cause, before: record.state, after, proposal: null, worse, frozenRuns },
+  };
+}
+
+/** By its predicate alone (M-P4c), after any run. What was measured before says nothing about runs with a critic. */
+function switchCritique(record: TierRecord, { windowRuns }: TierRules): Advanced | null {
+  const critiqueEnabled = wantsCritique(record.state, record.recent, windowRuns);
+  if (critiqueEnabled === record.state.critiqueEnabled) return null;
+  const after = { ...record.state, critiqueEnabled };
+  return {
+    record: { ...record, state: after, recent: [], averages: NO_AVERAGES },
+    change: { cause: "critique", before: record.state, after, proposal: null, worse: null, frozenRuns: 0 },
   };
 }
 

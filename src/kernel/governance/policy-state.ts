@@ -17,10 +17,10 @@ export interface PolicyState {
   readonly autonomyBias: number;
   /** Scales `max_output_tokens`: by half as much again for each step. */
   readonly verbosityBias: number;
-  /** Always false: contracts have a place for it, but nothing acts on it in this version, so nothing switches it. */
+  /** The model reviews the draft of its answer before anyone sees it. */
   readonly critiqueEnabled: boolean;
 }
-/** The parameters that are moved by what was measured. */
+/** The parameters that are moved by what was measured; `critiqueEnabled` follows a predicate. */
 export type MovedParameter = Exclude<keyof PolicyState, "critiqueEnabled">;
 
 export const NEUTRAL_STATE: PolicyState = {
@@ -81,7 +81,7 @@ export function clamped(state: PolicyState, tier: ModelTier): PolicyState {
     stepLimitMultiplier: within("stepLimitMultiplier"),
     autonomyBias: within("autonomyBias"),
     verbosityBias: within("verbosityBias"),
-    critiqueEnabled: false,
+    critiqueEnabled: state.critiqueEnabled === true,
   };
 }
 
@@ -128,7 +128,11 @@ export function governedTerms(terms: GovernedTerms, state: PolicyState, ceilings
   const least = Math.min(ceilings.leastOutputTokens, terms.maxOutputTokens);
   return {
     maxFormatRetries: state.retryTolerance,
-    maxInferences: scale(terms.maxInferences, ceilings.maxInferences),
+    // The review of an answer is one inference more.
+    maxInferences: Math.min(
+      scale(terms.maxInferences, ceilings.maxInferences) + (state.critiqueEnabled ? 1 : 0),
+      Math.max(terms.maxInferences, ceilings.maxInferences),
+    ),
     stepTimeoutMs: scale(terms.stepTimeoutMs, ceilings.stepTimeoutMs),
     totalTimeoutMs: scale(terms.totalTimeoutMs, ceilings.totalTimeoutMs),
     maxOutputTokens: Math.max(least, Math.min(tokens, Math.max(terms.maxOutputTokens, ceilings.maxOutputTokens))),

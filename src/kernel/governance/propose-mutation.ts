@@ -7,7 +7,7 @@
  */
 import type { Dimension } from "./averages.ts";
 import type { Measured, Signal } from "./perf-vector.ts";
-import type { Direction, MovedParameter } from "./policy-state.ts";
+import type { Direction, MovedParameter, PolicyState } from "./policy-state.ts";
 
 export interface Proposal {
   readonly parameter: MovedParameter;
@@ -60,6 +60,21 @@ export function proposeMutations(runs: readonly Measured[]): readonly Proposal[]
       return !decisive.some((other) => other.parameter === parameter && other.direction !== direction);
     })
     .map(({ parameter, direction, aim, signal }) => ({ parameter, direction, aim, signal }));
+}
+
+/** Of the last window so many answers must have ignored an anomaly for a critic to be asked. */
+const CRITIQUE_AFTER = 3;
+
+/** The predicate that alone switches `critiqueEnabled`: off again when no answer of two windows ignored one. */
+export function wantsCritique(
+  { critiqueEnabled }: Pick<PolicyState, "critiqueEnabled">,
+  runs: readonly Pick<Measured, "vector">[],
+  window: number,
+): boolean {
+  const ignoring = (last: number): number =>
+    runs.slice(-last).filter(({ vector }) => vector.anomalyIgnoredCount > 0).length;
+  if (!critiqueEnabled) return ignoring(window) >= CRITIQUE_AFTER;
+  return runs.length < 2 * window || ignoring(2 * window) > 0;
 }
 
 function hard(signal: Signal, parameter: MovedParameter, direction: Direction): Rule {

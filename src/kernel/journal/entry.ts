@@ -23,8 +23,11 @@ import { type EventOf, EventSchemas, type EventType, LabelsSchema, PlannedCallSc
 export const STATES = ["PRECHECK", "INFER", "VALIDATE_CALLS", "EXECUTE", "OBSERVE", "COMMIT", "TERMINATE"] as const;
 export type MachineState = (typeof STATES)[number];
 
-/** How the model is asked: as usual, to repair a malformed answer, to recover from failing tools, or to wrap up. */
-export const INFER_MODES = ["normal", "repair", "recovery", "synthesis"] as const;
+/**
+ * How the model is asked: as usual, to repair a malformed answer, to recover from failing tools, to wrap up, or to review its
+ * own draft.
+ */
+export const INFER_MODES = ["normal", "repair", "recovery", "synthesis", "critique"] as const;
 export type InferMode = (typeof INFER_MODES)[number];
 
 const AnyEvent = Type.Union(Object.values(EventSchemas));

@@ -43,6 +43,11 @@ export const MACHINE_CHANGES = {
     reason:
       "A contract may state the policy state it was drafted under. Its autonomy bias limits the read-only calls of one turn; what the model proposed beyond them is skipped, and it may propose that again.",
   },
+  "answer.is-reviewed": {
+    since: 5,
+    reason:
+      "A contract whose policy state has critiqueEnabled gets one more inference, of mode critique, before its answer counts: it passes the draft or replaces it.",
+  },
 } as const satisfies Record<string, { readonly since: number; readonly reason: string }>;
 
 export type MachineChange = keyof typeof MACHINE_CHANGES;

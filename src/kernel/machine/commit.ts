@@ -5,12 +5,15 @@
  * 2. An answer is a success only if everything required is proven and every limit was kept.
  * 3. A cycle wins over escalation, escalation over deadlines, deadlines over budgets.
  * 4. The next inference is reserved here or not made: a move to INFER is always affordable.
+ * 5. Under a policy state with a critic a draft is reviewed once; without the review there is no answer (M-P4c).
  */
+import type { ExecutionContract } from "../contract/contract.ts";
 import { isSealIntact } from "../contract/seal-contract.ts";
 import type { InferMode } from "../journal/entry.ts";
 import { FAILURES, type FailureReason } from "../vocabulary/failures.ts";
 import type { BodyRef } from "../vocabulary/identifiers.ts";
 import { inferenceAllowance, nextInference, overrun } from "./allowance.ts";
+import { hasChange } from "./changes.ts";
 import { isCycle, repeatsOf } from "./cycle.ts";
 import { stepDeadline } from "./deadline.ts";
 import { missingProof } from "./effect-proof.ts";
@@ -39,7 +42,8 @@ export function enterCommit(turn: Turn, { ending }: MoveTo<"COMMIT">): Moved {
     skipped: [...skipped],
     next: next.to,
   });
-  return moveTo(update(committed, { committedBudget: budget, skipped: [] }), next);
+  const draftRef = ending.kind === "answered" && next.to === "INFER" ? ending.textRef : state.draftRef;
+  return moveTo(update(committed, { committedBudget: budget, skipped: [], draftRef }), next);
 }
 
 function settleCounters(turn: Turn, ending: TurnEnding): Turn {
@@ -57,7 +61,7 @@ function judge(state: RunState, ending: TurnEnding): Next {
     case "malformed":
       // The first retry makes this counter 1: more malformed answers than retries allowed end the run.
       if (state.budget.formatRetries > state.contract.maxFormatRetries) return failure(state, "protocol.malformed");
-      return goOn(state, "repair");
+      return goOn(state, state.draftRef === null ? "repair" : "critique");
     case "unreachable":
       return ending.retryable ? tryAgain(state, ending) : failure(state, "provider.unavailable");
     case "acted":
@@ -65,11 +69,19 @@ function judge(state: RunState, ending: TurnEnding): Next {
   }
 }
 
-function judgeAnswer(state: RunState, answerRef: BodyRef | null): Next {
+/** The answer of a review without a text passes the draft; with one it replaces it. */
+function judgeAnswer(state: RunState, textRef: BodyRef | null): Next {
   const reason = overrun(state) ?? missingProof(state);
   if (reason !== null) return failure(state, reason);
+  if (textRef !== null && state.draftRef === null && isReviewed(state.contract)) return goOn(state, "critique");
+  const answerRef = textRef ?? state.draftRef;
   const outcome = state.budget.performed > 0 ? "COMPLETED_WITH_TOOLS" : "COMPLETED_CHAT_ONLY";
   return { to: "TERMINATE", outcome, reason: null, answerRef, attempts: [] };
+}
+
+/** The draft of its answer is shown to no one before its review. */
+export function isReviewed(contract: ExecutionContract): boolean {
+  return contract.policyState?.critiqueEnabled === true && hasChange(contract, "answer.is-reviewed");
 }
 
 function goOn(state: RunState, mode: InferMode): Next {

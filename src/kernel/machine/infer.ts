@@ -79,7 +79,8 @@ function continueCompacted(turn: Turn, phase: Inferring, event: EventOf<"context
   }
   const allowance = inferenceAllowance(compacted.state);
   if (!allowance.ok) return fail(recordInfer(compacted, phase, event), allowance.reason);
-  return askModel(compacted, mustWrapUp ? "synthesis" : phase.mode, allowance.maxOutputTokens, 0);
+  const mode = mustWrapUp && phase.mode !== "critique" ? "synthesis" : phase.mode;
+  return askModel(compacted, mode, allowance.maxOutputTokens, 0);
 }
 
 function readAnswer(turn: Turn, phase: Inferring, event: EventOf<"model.answered">): Moved {

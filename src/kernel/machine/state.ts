@@ -121,6 +121,8 @@ export interface RunState {
   readonly history: readonly CallTrace[];
   /** Validated calls of this turn that will not be performed; COMMIT records them. */
   readonly skipped: readonly SkippedCall[];
+  /** The answer that is being reviewed; null before. */
+  readonly draftRef: BodyRef | null;
   readonly lastTool: string | null;
   readonly failedAttempts: readonly FailedAttempt[];
   readonly usedApprovals: readonly ApprovalId[];
@@ -154,6 +156,7 @@ export function startRun(runId: RunId, contract: ExecutionContract): RunState {
     recovery: CALM,
     history: [],
     skipped: [],
+    draftRef: null,
     lastTool: null,
     failedAttempts: [],
     usedApprovals: [],
@@ -175,5 +178,5 @@ export function toolsOf(state: RunState): readonly string[] {
 
 /** None when the run must wrap up or may not act. */
 export function offeredTools(state: RunState, mode: InferMode): readonly string[] {
-  return mode === "synthesis" || state.contract.toolPolicy === "forbidden" ? [] : toolsOf(state);
+  return mode === "synthesis" || mode === "critique" || state.contract.toolPolicy === "forbidden" ? [] : toolsOf(state);
 }

@@ -39,6 +39,7 @@ export function enterValidateCalls(turn: Turn, { mode, proposed, textRef }: Move
   if (turn.state.contract.toolPolicy === "forbidden") return refuseAll(turn, phase, "tool.forbidden");
   // The model was asked to wrap up but called a tool: the context has no room for its result.
   if (mode === "synthesis") return refuseAll(turn, phase, "context.exhausted");
+  if (mode === "critique") return refuseAll(turn, phase, "protocol.malformed");
   return waitFor(turn, phase);
 }
 

@@ -3,7 +3,7 @@
  * `docs/failures.md` lists the same rows, and a test compares them.
  *
  * `wire` is the one code a client sees; `advice` says what a person can do next. The advice of `tool.forbidden`,
- * `cycle.forbidden-pair`, `context.exhausted`, timeouts and cancellation is recorded with refused calls: never reword it.
+ * `cycle.forbidden-pair`, `context.exhausted`, `protocol.malformed`, timeouts and cancellation is recorded with refused calls: never reword it.
  */
 import type { ErrorCode } from "./error-code.ts";
 import type { Outcome } from "./outcome.ts";

@@ -115,7 +115,7 @@ export function modelAnswer(
     attempt,
     rawHash,
     adapter: { status, failureCode, version },
-    ...recordMessage(context, adapted, raw.toolCalls.length > 0 ? reply.thoughts : undefined),
+    ...recordMessage(context, command, adapted, raw.toolCalls.length > 0 ? reply.thoughts : undefined),
     ...(context.keepsThoughts ? recordThoughts(context, reply) : {}),
     usage: priced(context.model, usage),
     stopReason: shortName(context.redactor, raw.stopReason),
@@ -159,8 +159,12 @@ function adapt(contract: ExecutionContract, raw: RawModelOutput): ProtocolAdapte
 
 type AnsweredEvent = Extract<Answer, { type: "model.answered" }>;
 
+/** The word by which a review passes the draft. */
+const PASS = /^\W*PASS\W*$/u;
+
 function recordMessage(
   context: ModelCallContext,
+  { mode }: Pick<CallModel, "mode">,
   { canonicalMessage, notes }: ProtocolAdapterResult,
   thoughts: Thoughts | undefined,
 ): Pick<AnsweredEvent, "messageRef" | "textRef" | "calls" | "notes" | "tokens"> {
@@ -169,9 +173,10 @@ function recordMessage(
   const message = clean(context, canonicalMessage, thoughts);
   // The names of contracts/schemas/agent-message.schema.json (M-4.3, M-4.4).
   const text = canonicalWire(message);
+  const isWithoutText = message.content.trim() === "" || (mode === "critique" && PASS.test(message.content));
   return {
     messageRef: bodyCache.keepUnique(text),
-    textRef: message.content.trim() === "" ? null : bodyCache.keep(message.content),
+    textRef: isWithoutText ? null : bodyCache.keep(message.content),
     calls: message.toolCalls.map((call) => ({
       callId: asCallId(call.id),
       tool: call.name,

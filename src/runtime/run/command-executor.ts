@@ -4,14 +4,14 @@
  *
  * N1. A command is performed for the state it was issued in; the machine ignores an answer that comes too late.
  * N2. Where a limit applies, nothing goes to a model without a granted reservation (X-6).
- * N3. A call runs from the plan that was decided. After a restart it is planned again; if the plan has changed since
- *     (perhaps because the call was performed), the tool may report that it was performed but must not act. A call that
- *     had not started is refused.
+ * N3. A call runs from the plan that was decided. After a restart it is planned again; if the plan has changed since, the
+ *     tool may report that it was performed but must not act. A call that had not started is refused.
  * N4. A call does not start under a policy that denies it by now, or an approval that has expired.
  */
 import type { Answer, InferMode } from "../../kernel/journal/entry.ts";
 import type { EventOf } from "../../kernel/journal/event.ts";
 import type { Command } from "../../kernel/machine/command.ts";
+import { isReviewed } from "../../kernel/machine/commit.ts";
 import { explainNow, objectionNow } from "../../kernel/machine/decide-now.ts";
 import { inFlightCall } from "../../kernel/machine/outstanding.ts";
 import type { RunState } from "../../kernel/machine/state.ts";
@@ -182,7 +182,7 @@ export class CommandExecutor {
       this.#offer(command.tools),
       effort,
     );
-    const isGated = state.contract.tokenGate && state.budget.performed === 0;
+    const isGated = (state.contract.tokenGate && state.budget.performed === 0) || isReviewed(state.contract);
     const text = isGated || !this.#isLive(state) ? null : new LiveText(command, state.contract, guard, redactor);
     const onText = (written: string): void => {
       text?.push(written);

@@ -157,4 +157,6 @@ const MODE_NOTES: Readonly<Record<InferMode, string | null>> = {
   recovery:
     "The last tool calls failed. Look at their errors, change your approach or the arguments, and do not repeat a call that failed.",
   synthesis: "Answer now with what you know. No more tools can be called.",
+  critique:
+    "Review your last answer before anyone reads it. Compare it with the results above: does it mention every call that failed and every result that was cut off, and claim nothing that they do not show? If so, answer with the one word PASS. Otherwise write the corrected answer, whole, and nothing else.",
 };

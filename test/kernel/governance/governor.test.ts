@@ -269,3 +269,20 @@ verifies(
     expect(isNeutral(rolledBack(newTier("mid"), 1).record.state)).toBe(true);
   },
 );
+
+verifies("M-P4c/gate", "critique follows a count of ignored anomalies, never a score", () => {
+  const ignores: Population = (state, _, index) => {
+    return { run: CALM, anomaliesIgnored: index % 4 === 0 && !state.critiqueEnabled ? 1 : 0 };
+  };
+  const { changes, states } = govern(ignores, { runs: 64, seed: 1, tier: "premium" });
+  expect(changes[0]).toMatchObject({ cause: "critique", proposal: null });
+  expect(changes[0]?.after).toEqual({ ...NEUTRAL_STATE, critiqueEnabled: true });
+  expect(states.findIndex(({ critiqueEnabled }) => critiqueEnabled)).toBe((changes[0]?.run ?? 0) + 1);
+  // Two windows without one switch it off.
+  expect(changes[1]).toMatchObject({ cause: "critique", after: NEUTRAL_STATE });
+  // Bad runs without an ignored anomaly never do.
+  const bad: Population = (_, random) => ({ run: random.chance(50) ? failed("FAILED_TIMEOUT", "run.timeout") : CALM });
+  expect(govern(bad, { runs: 500, seed: 1, tier: "premium" }).states.some((state) => state.critiqueEnabled)).toBe(
+    false,
+  );
+});

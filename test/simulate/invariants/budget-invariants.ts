@@ -173,14 +173,13 @@ export const wrapsUpWhenFull: Invariant = {
     return firstProblem(heardIn(run), ({ before, event, after, commands }) => {
       const asked = commands.find((command) => command.type === "call-model");
       if (asked === undefined) return null;
-      const mayOffer = asked.mode !== "synthesis" && contract.toolPolicy !== "forbidden";
+      const isLast = asked.mode === "synthesis" || asked.mode === "critique";
+      const mayOffer = !isLast && contract.toolPolicy !== "forbidden";
       if (!mayOffer && asked.tools.length > 0) return `attempt ${asked.attempt}: tools were offered`;
       // Preflight has found room for the first inference; one that failed in transport is only made again.
       const isFollowUp = before.phase.at !== "PRECHECK" && event.type !== "model.failed";
       const isFull = after.prompt.tokens >= contextWindow * forceSynthesisAtRatio;
-      return isFollowUp && isFull && asked.mode !== "synthesis"
-        ? `attempt ${asked.attempt}: asked in ${asked.mode}`
-        : null;
+      return isFollowUp && isFull && !isLast ? `attempt ${asked.attempt}: asked in ${asked.mode}` : null;
     });
   },
 };

@@ -19,6 +19,7 @@ const ICONS = {
   kept: CircleCheck,
   withdrawn: Undo2,
   rollback: Undo2,
+  critique: FlaskConical,
   operator: Hand,
 } as const;
 

@@ -121,7 +121,7 @@ const EDGE = 6;
 function Clamps({ tier, name }: { tier: Tier; name: keyof Tier["state"] }) {
   const bounds = tier.bounds[name];
   const value = Number(tier.state[name]);
-  if (bounds === undefined) return null;
+  if (bounds === undefined) return <>on or off</>;
   const { least, most } = bounds;
   const at = (number: number): number => EDGE + ((number - least) / (most - least)) * (WIDTH - 2 * EDGE);
   return (

@@ -3,13 +3,14 @@ import type { AnswerOf } from "../../data/client.ts";
 
 type Tier = AnswerOf<"governance.show">["tiers"][number];
 type Change = AnswerOf<"governance.history">["changes"][number];
-type Parameter = Exclude<keyof Tier["state"], "critique_enabled">;
+type Parameter = keyof Tier["state"];
 
 export const PARAMETERS: readonly { readonly name: Parameter; readonly title: string }[] = [
   { name: "retry_tolerance", title: "Retry tolerance" },
   { name: "step_limit_multiplier", title: "Step limits" },
   { name: "autonomy_bias", title: "Autonomy" },
   { name: "verbosity_bias", title: "Verbosity" },
+  { name: "critique_enabled", title: "Critic" },
 ];
 
 const EFFECTS: Readonly<Record<Parameter, string>> = {
@@ -17,6 +18,7 @@ const EFFECTS: Readonly<Record<Parameter, string>> = {
   step_limit_multiplier: "scales max_inferences and the timeouts",
   autonomy_bias: "how many read-only calls one turn may make",
   verbosity_bias: "scales how long an answer may be (max_output_tokens)",
+  critique_enabled: "the draft of an answer is reviewed before you see it",
 };
 
 export function effectOf(name: Parameter): string {
@@ -29,6 +31,8 @@ export function valueWords(name: Parameter, { state, read_only_calls }: Tier): s
       return `${state.autonomy_bias}: ${read_only_calls === null ? "any number" : read_only_calls}`;
     case "verbosity_bias":
       return `${state.verbosity_bias}: × ${Number((1.5 ** state.verbosity_bias).toFixed(2))}`;
+    case "critique_enabled":
+      return state.critique_enabled ? "on" : "off";
     case "step_limit_multiplier":
       return `× ${state.step_limit_multiplier}`;
     default:
@@ -77,6 +81,8 @@ export function whyChanged({ cause, proposal, worse, by, frozen_runs }: Change):
       return `${dimensionWords(proposal?.aim ?? "")} did not get better.${frozen}`;
     case "rollback":
       return `${dimensionWords(worse ?? "")} got worse.${frozen}`;
+    case "critique":
+      return "Counted over the last runs: how many answers ignored a failed or cut result.";
     case "operator":
       return `Decided by ${by}.${frozen}`;
   }
