@@ -186,7 +186,7 @@ verifies(
   ["M-P4c/gate", "M-P4c/parameters", "M-P4b/anomaly"],
   "answers that hide failures get a review; the draft reaches no one, and the corrected answer is the answer",
   async () => {
-    const { work, json, open } = await homeWith(hidesFailures);
+    const { work, json, open, command } = await homeWith(hidesFailures);
     await work(6);
     const { changes } = await json("governance", "history");
     expect(changes).toMatchObject([{ cause: "critique", after: { critique_enabled: true } }]);
@@ -202,5 +202,8 @@ verifies(
     const record = await surety.assistant.run(submitted.runId);
     expect(record?.output).toBe("gone.txt does not exist, so I could not read it.");
     await surety.close(1000);
+    const { stdout, stderr } = await command("run", "list files");
+    expect(stdout).toBe("gone.txt does not exist, so I could not read it.\n");
+    expect(stderr).not.toContain("All is well");
   },
 );
