@@ -4,13 +4,15 @@ import { once } from "node:events";
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { TSchema } from "typebox";
+import { Compile } from "typebox/compile";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { CORPUS } from "../../src/assistant/conformance/corpus.ts";
 import { main } from "../../src/boot/main.ts";
 import { systemClock } from "../../src/boot/system-clock.ts";
 import { type ReceivedMessages, startAnthropicServer } from "../loopback/anthropic-server.ts";
 import type { MessagesRequestBody } from "../loopback/messages-rules.ts";
-import { obey, obeyInText, type Prompt, type Writing } from "../loopback/obedient-model.ts";
+import { obey, obeyInDocument, obeyInText, type Prompt, type Writing } from "../loopback/obedient-model.ts";
 import {
   answer,
   type ChatRequestBody,
@@ -130,6 +132,25 @@ function inText({ body }: ReceivedRequest): Reply {
   return replyOf(obeyInText({ ...promptOf(body), offered }));
 }
 
+/** A server that holds the model to the schema it is sent. */
+function inDocument({ body }: ReceivedRequest): Reply {
+  const schema = responseSchemaOf(body);
+  const offered = offeredIn(String(body.messages.find(({ role }) => role === "system")?.["content"]));
+  const required = (schema?.["required"] ?? []) as readonly string[];
+  const mustCall = schema !== null && !required.includes("text");
+  const prompt = { ...promptOf(body), offered: schema === null || required.includes("calls") ? offered : [], mustCall };
+  const writing = obeyInDocument(prompt, required);
+  if (schema !== null && !writing.isCut) expect(Compile(schema as TSchema).Check(JSON.parse(writing.text))).toBe(true);
+  return replyOf(writing);
+}
+
+function responseSchemaOf(body: object): Readonly<Record<string, unknown>> | null {
+  const { response_format: format } = body as {
+    readonly response_format?: { readonly json_schema: { readonly schema: object } };
+  };
+  return (format?.json_schema.schema as Readonly<Record<string, unknown>> | undefined) ?? null;
+}
+
 function offeredIn(system: string): readonly string[] {
   return [...system.matchAll(/^- (\S+): /gm)].map(([, name = ""]) => name);
 }
@@ -192,6 +213,19 @@ describe("a model that follows passes every case", () => {
     });
   });
 });
+
+verifies(
+  ["M-P5.3/provider", "M-9/profiles", "M-P5.2/applied"],
+  "a model that a server holds to grammar-json passes every case",
+  async () => {
+    const { code, rows, server } = await judgeServer(inDocument, { profile: "grammar-json" });
+    expect(rows.filter(({ passed }) => !passed)).toEqual([]);
+    expect(code).toBe(0);
+    expect(outcomesOf(rows)["strict"]).toBe("COMPLETED_WITH_TOOLS");
+    const held = server.requests.filter(({ body }) => responseSchemaOf(body) !== null);
+    expect(held.length).toBeGreaterThan(rows.length);
+  },
+);
 
 describe("the same over the wire of anthropic-messages", () => {
   verifies(["M-P5.3/provider", "M-9/profiles"], "one with native tools", async () => {

@@ -21,12 +21,17 @@ interface WireRequest {
 }
 
 /** One run in which the model calls a tool in one of the two ways, then answers. */
-async function runUnder(profile: string, kind: keyof typeof WIRES, first: Reply) {
+async function runUnder(
+  profile: string,
+  kind: keyof typeof WIRES,
+  first: Reply,
+  then: Reply = answer({ text: "done" }),
+) {
   let asked = 0;
   const start: typeof startOpenAiServer = WIRES[kind] as never;
   const server = await start(() => {
     asked += 1;
-    return asked === 1 ? first : answer({ text: "done" });
+    return asked === 1 ? first : then;
   });
   onTestFinished(() => server.close());
   const models = { m: { contextWindow: 32_768, maxOutputTokens: 1024, profile } };
@@ -92,3 +97,23 @@ describe.each(["openai_compatible", "anthropic"] as const)("over %s", (kind) => 
     },
   );
 });
+
+verifies(
+  "M-P2a/prompt",
+  "grammar-json describes the document, offers no tools on the wire, and reads the document",
+  async () => {
+    const text = '{"calls":[{"tool":"fs.list_dir","args":{}}]}';
+    const run = await runUnder(
+      "grammar-json",
+      "openai_compatible",
+      answer({ text }),
+      answer({ text: '{"text":"done"}' }),
+    );
+    expect(run).toEqual({
+      outcome: "COMPLETED_WITH_TOOLS",
+      contract: ["grammar-json", "grammar-json@1"],
+      describesBlock: false,
+      wireTools: 0,
+    });
+  },
+);

@@ -39,6 +39,17 @@ export function obeyInText(prompt: Prompt): Writing {
   return spoken(`<<<TOOL_CALLS_JSON>>>\n[${array.join(",")}]\n<<<END_TOOL_CALLS_JSON>>>`, prompt);
 }
 
+/** The same by a model whose answer is one document, with the fields that its schema requires. */
+export function obeyInDocument(prompt: Prompt, required: readonly string[]): Writing {
+  const calls = intentions(prompt).map((call) => `{"tool":"${call.name}","args":${call.arguments}}`);
+  const text = calls.length === 0 ? answerTo(prompt.message) : "";
+  const fields = [
+    ...(calls.length > 0 || required.includes("calls") ? [`"calls":[${calls.join(",")}]`] : []),
+    ...(calls.length === 0 || required.includes("text") ? [`"text":${JSON.stringify(text)}`] : []),
+  ];
+  return spoken(`{${fields.join(",")}}`, prompt);
+}
+
 function intentions({ message, hasResults, offered, mustCall }: Prompt): readonly WrittenCall[] {
   if (hasResults) return [];
   const listed = [...message.matchAll(/^- (\S+) (\{.*\})$/gm)].map(([, name = "", args = ""]) => ({

@@ -2,13 +2,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { BootError, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
+import { changeConfig } from "../config/change-config.ts";
 import { type ConfigPath, parsePath, printPath, valueAt } from "../config/config-path.ts";
-import { toBootError } from "../config/config-problem.ts";
-import { loadConfig, readConfigText } from "../config/load-config.ts";
+import { loadConfig } from "../config/load-config.ts";
 import { findAddress } from "../gateway-access.ts";
 import { nearest } from "../nearest.ts";
-
-const EMPTY_CONFIG = "{\n}\n";
 
 const get: Action = {
   summary: "print the configuration, defaults included",
@@ -34,7 +32,7 @@ const set: Action = {
   ],
   async run(context) {
     const settings = await Promise.all(assignmentsIn(context.arguments).map(toSetting));
-    await change(context, async (text) => {
+    await changeConfig(context.home, async (text) => {
       const { editConfig } = await import("../config/edit-config.ts");
       return settings.reduce((before, { path, value }) => editConfig(before, path, value) ?? notAnObject(path), text);
     });
@@ -59,7 +57,7 @@ const unset: Action = {
     const { output, home } = context;
     const path = pathOf(context.arguments[0] ?? "");
     const name = printPath(path);
-    await change(context, async (text) => {
+    await changeConfig(context.home, async (text) => {
       const { removeFromConfig } = await import("../config/edit-config.ts");
       const after = removeFromConfig(text, path);
       if (after !== null) return after;
@@ -136,26 +134,6 @@ function notAnObject(path: ConfigPath): never {
   );
 }
 
-/** Writes nothing unless the whole config is valid afterwards. */
-async function change({ home }: CommandContext, edit: (text: string) => Promise<string>): Promise<void> {
-  const [{ readConfig }, { replaceFile }, { openHome }, { systemRandomness }] = await Promise.all([
-    import("../config/read-config.ts"),
-    import("../durable-file.ts"),
-    import("../home.ts"),
-    import("../system-randomness.ts"),
-  ]);
-  const { configFile } = home;
-  const before = (await readConfigText(configFile)) ?? EMPTY_CONFIG;
-  const old = readConfig(before, configFile);
-  // Anything else may be what this change repairs.
-  if (!old.ok && old.problems.some(({ code }) => code === "config.syntax")) throw toBootError(old.problems);
-  const after = await edit(before);
-  const verdict = readConfig(after, configFile);
-  if (!verdict.ok) throw toBootError(verdict.problems);
-  await openHome(home);
-  await replaceFile(configFile, after, systemRandomness);
-}
-
 type List = readonly unknown[];
 
 const holds = (list: List, value: unknown): boolean => list.some((each) => isDeepStrictEqual(each, value));
@@ -174,7 +152,7 @@ async function changeList(
   if (list === undefined) throw nothingAt(config, path);
   if (!Array.isArray(list)) throw usageError(`${name} is not a list`, `See surety config get ${name}.`);
   const value = edit(list, await Promise.all(texts.map(parseValue)), name);
-  await change(context, async (text) => {
+  await changeConfig(context.home, async (text) => {
     const { editConfig } = await import("../config/edit-config.ts");
     return editConfig(text, path, value) ?? notAnObject(path);
   });

@@ -2,6 +2,8 @@
  * A child's contract: delegation never creates authority or money (T-3b). Tools, capabilities and approvals are subsets
  * of the parent's, and the budget is carved out of what the parent has left.
  */
+
+import { newestAdapter } from "../protocol/adapter-for.ts";
 import { hashCanonical } from "../vocabulary/hash.ts";
 import { asRunId, type RunId } from "../vocabulary/identifiers.ts";
 import type { ContractTerms, ExecutionContract } from "./contract.ts";
@@ -50,6 +52,7 @@ export function childTerms(parent: ExecutionContract, left: RemainingBudget, req
       depth: parent.depth + 1,
       toolPolicy: request.toolPolicy,
       allowedTools: request.tools.filter((tool) => parent.allowedTools === null || parent.allowedTools.includes(tool)),
+      adapterVersion: newestAdapter(parent.adapterVersion) ?? parent.adapterVersion,
       // They follow from the tools and the model of the child.
       grammarProfile: null,
       grammar: null,

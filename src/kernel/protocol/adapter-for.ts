@@ -14,6 +14,31 @@ export function adapterFor(version: string): ProtocolAdapter | null {
   return ADAPTERS.get(version) ?? null;
 }
 
+/**
+ * The changes of the adapters' formats (M-P5.4). A run keeps the version that its contract was sealed with, also across an
+ * upgrade; what is sealed anew gets the newest. Each version has its answers in test/fixtures/adapter-formats.json, which are
+ * never edited. Rows are only added.
+ */
+export const ADAPTER_CHANGES = [
+  {
+    from: "native-tools@1",
+    to: "native-tools@2",
+    reason: "Inline reasoning was read, and shown, as a part of the answer.",
+  },
+  {
+    from: "marker-json@1",
+    to: "marker-json@2",
+    reason: "Inline reasoning was read, and shown, as a part of the answer.",
+  },
+] as const;
+
+/** The newest version of the same format; null for a version we do not know. */
+export function newestAdapter(version: string): string | null {
+  if (!ADAPTERS.has(version)) return null;
+  const change = ADAPTER_CHANGES.find(({ from }) => from === version);
+  return change === undefined ? version : newestAdapter(change.to);
+}
+
 /** Whether the adapter reads answers that are one JSON document, so that a stream's text is within it. */
 export function readsDocuments(version: string): boolean {
   return version.startsWith("grammar-json@");

@@ -67,6 +67,13 @@ export function modelRequest(
   };
 }
 
+/** A contract that a later version sealed: its answers could not be read, so nothing is sent. */
+export function unknownAdapter({ attempt }: CallModel, { contract }: RunState): Answer | null {
+  if (adapterFor(contract.adapterVersion) !== null) return null;
+  const usage = { inputTokens: 0, outputTokens: 0, costMicrousd: 0 };
+  return { type: "model.failed", attempt, code: "adapter.unknown", retryable: false, retryAfterMs: 0, usage };
+}
+
 /** `required` until one call was performed; after that the model must be able to close. */
 function toolChoice({ contract, budget }: RunState, offered: number): ModelRequest["toolChoice"] {
   if (offered === 0) return "none";

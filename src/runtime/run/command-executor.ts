@@ -25,7 +25,7 @@ import { askedCall, NO_BACKGROUND } from "../approvals/question-background.ts";
 import { askedAfterRestore, showQuestion } from "../approvals/show-question.ts";
 import type { Authority } from "../capabilities/authority.ts";
 import { notedIn, type SessionCheckpoint } from "../checkpoint/session-checkpoint.ts";
-import { modelAnswer, modelRequest } from "../model/call-model.ts";
+import { modelAnswer, modelRequest, unknownAdapter } from "../model/call-model.ts";
 import { ESTIMATED_TOKENS } from "../model/estimate-tokens.ts";
 import { beginCall, type CallFacts } from "../model/model-call.ts";
 import { LiveText } from "../model/release-text.ts";
@@ -169,7 +169,7 @@ export class CommandExecutor {
   async #callModel(command: CommandOf<"call-model">, state: RunState, signal: AbortSignal): Promise<Answer | null> {
     const { ports, run, model, effort, conversation, broadcaster, guard, bodyCache, replies } = this.#parts;
     if (model === null) return failedBefore(command, "provider.not-configured");
-    const refused = await this.#reserve(command, state);
+    const refused = unknownAdapter(command, state) ?? (await this.#reserve(command, state));
     if (refused !== null) return refused;
     if (command.delayMs > 0) await pause(ports.clock, command.delayMs, signal);
     if (signal.aborted) return null;

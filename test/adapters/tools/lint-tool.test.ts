@@ -68,6 +68,11 @@ describe("a tool is refused at registration", () => {
     ["a name that could be two on the wire", { name: "demo__echo" }, /name/],
     ["a long description", { description: "x".repeat(301) }, /description/],
     ["no description", { description: "" }, /description/],
+    [
+      "a keyword that no grammar can enforce",
+      { parameters: Type.Object({ text: Type.String({ pattern: "^a" }) }, closed) },
+      /no grammar can enforce parameters\/properties\/text\/pattern/,
+    ],
     ["no time", { timeoutMs: 0 }, /timeout/],
     ["an alias that is no name", { aliases: [{ name: "Echo!" }] }, /alias/],
     ["an alias to nowhere", { aliases: [{ name: "echo", rename: { words: "texts" } }] }, /not a parameter/],

@@ -49,7 +49,7 @@ async function inspect({
     await findPackage(packageDirectory);
     const { architecture, contextLength } = await readGgufHeader(modelPath);
     if (contextLength !== null && contextWindow > contextLength) {
-      const detail = `The model file ${modelPath} holds ${contextLength} tokens of context: set contextWindow to ${contextLength} or less.`;
+      const detail = `The model file ${modelPath} holds ${contextLength} tokens of context, and its contextWindow is ${contextWindow}: lower it, or take a model that holds more.`;
       return { ok: false, detail };
     }
     return {

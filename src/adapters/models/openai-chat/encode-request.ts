@@ -5,9 +5,9 @@
  * R2. `tool_choice` is sent only beside tools: servers refuse it without them.
  * R3. An effort is sent only if one was asked for, since servers refuse it for models that do not reason, or if the model
  *     requires one beside tools.
- * R4. A constraint is sent as the JSON Schema that the answer has to fit (`response_format`).
- * R5. A model's reasoning before its calls goes back to it beside them: some servers refuse to continue without.
- * R6. Messages and tools are encoded once: a run sends them again with every step.
+ * R4. A model's reasoning before its calls goes back to it beside them: some servers refuse to continue without.
+ * R5. Messages and tools are encoded once: a run sends them again with every step.
+ * R6. A constraint is sent as the JSON Schema that the answer has to fit (`response_format`).
  */
 import type { AnswerSchemas } from "../../../kernel/protocol/grammar/derive-answer-schema.ts";
 import { encodeToolName } from "../../../kernel/protocol/tool-names.ts";

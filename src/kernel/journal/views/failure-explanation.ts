@@ -141,6 +141,9 @@ const FAULTS: Readonly<Record<string, string>> = {
   "provider.too-large": "The provider sent more than an answer may hold.",
   "provider.too-long": "The provider wrote far more tokens than were asked for.",
   "provider.not-configured": "The config no longer names the provider.",
+  "adapter.unknown":
+    "A later version of Surety sealed this contract, with a form of answers that this version does not know: update Surety.",
+  "provider.context-full": "The prompt leaves no room for an answer in the model's context.",
 };
 
 type Inferred = Extract<Entry, { kind: "INFER" }>;
