@@ -67,10 +67,6 @@ function surroundingsOf({ home }: Pick<CommandContext, "home">): ModelSurroundin
   return { clock: systemClock, homeDirectory: home.directory };
 }
 
-function surroundingsOf({ home }: Pick<CommandContext, "home">): ModelSurroundings {
-  return { clock: systemClock, homeDirectory: home.directory };
-}
-
 async function settingsOf({ home, readVariable }: Pick<CommandContext, "home" | "readVariable">): Promise<Settings> {
   const config = await loadConfig(home.configFile);
   return { config, readVariable: await withEnvFile(readVariable, home.envFile) };

@@ -50,6 +50,7 @@ describe("a child's terms", () => {
       ok: true,
       terms: {
         ...inherited,
+        adapterVersion: "native-tools@2",
         contractId: "contract_child",
         parentContractHash: contractHash,
         depth: 1,
