@@ -3,6 +3,7 @@
  * reads its answers.
  */
 import { GRAMMAR_PROFILES } from "../../kernel/contract/grammar-profile.ts";
+import { newestAdapter } from "../../kernel/protocol/adapter-for.ts";
 import type { ConfiguredModel, ModelRequest } from "../../runtime/ports/model-backend.ts";
 import { writeGrammarRequest } from "./grammar-request.ts";
 import { writeMarkerRequest } from "./marker-request.ts";
@@ -17,7 +18,7 @@ export type ProfileId = "native-tools" | "marker-json" | "grammar-json";
 export const PROFILES: Readonly<Record<ProfileId, Profile>> = {
   "native-tools": {
     id: "native-tools",
-    adapterVersion: "native-tools@2",
+    adapterVersion: newestAdapter("native-tools@1"),
     supportsTools: true,
     holdsRequired: true,
     grammarProfiles: [],
@@ -25,7 +26,7 @@ export const PROFILES: Readonly<Record<ProfileId, Profile>> = {
   },
   "marker-json": {
     id: "marker-json",
-    adapterVersion: "marker-json@2",
+    adapterVersion: newestAdapter("marker-json@1"),
     supportsTools: true,
     // Only the prompt asks for a call.
     holdsRequired: false,
@@ -34,7 +35,7 @@ export const PROFILES: Readonly<Record<ProfileId, Profile>> = {
   },
   "grammar-json": {
     id: "grammar-json",
-    adapterVersion: "grammar-json@1",
+    adapterVersion: newestAdapter("grammar-json@1"),
     supportsTools: true,
     holdsRequired: true,
     grammarProfiles: [...GRAMMAR_PROFILES],

@@ -3,7 +3,6 @@
  * of the parent's, and the budget is carved out of what the parent has left.
  */
 
-import { newestAdapter } from "../protocol/adapter-for.ts";
 import { hashCanonical } from "../vocabulary/hash.ts";
 import { asRunId, type RunId } from "../vocabulary/identifiers.ts";
 import type { ContractTerms, ExecutionContract } from "./contract.ts";
@@ -52,7 +51,6 @@ export function childTerms(parent: ExecutionContract, left: RemainingBudget, req
       depth: parent.depth + 1,
       toolPolicy: request.toolPolicy,
       allowedTools: request.tools.filter((tool) => parent.allowedTools === null || parent.allowedTools.includes(tool)),
-      adapterVersion: newestAdapter(parent.adapterVersion) ?? parent.adapterVersion,
       // They follow from the tools and the model of the child.
       grammarProfile: null,
       grammar: null,

@@ -50,7 +50,6 @@ describe("a child's terms", () => {
       ok: true,
       terms: {
         ...inherited,
-        adapterVersion: "native-tools@2",
         contractId: "contract_child",
         parentContractHash: contractHash,
         depth: 1,
