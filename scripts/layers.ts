@@ -74,6 +74,13 @@ export const BUNDLED_PACKAGES: readonly string[] = [
   "chokidar",
   "yaml",
   "@babel/parser",
+  "@opentelemetry/api",
+  "@opentelemetry/sdk-trace-base",
+  "@opentelemetry/sdk-metrics",
+  "@opentelemetry/resources",
+  "@opentelemetry/exporter-trace-otlp-http",
+  "@opentelemetry/exporter-metrics-otlp-http",
+  "@opentelemetry/exporter-prometheus",
 ];
 
 export function layerOf(file: string): string | undefined {

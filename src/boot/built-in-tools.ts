@@ -39,6 +39,8 @@ export interface ToolSettings {
   readonly clock: Clock;
   /** Absent: those of the config, to be described only. */
   readonly channels?: readonly Channel[];
+  /** For what tools keep; absent: they are described only, or called by hand. */
+  readonly redactText?: (text: string) => string;
 }
 
 /** Where distributions put it. PATH is not consulted: the sandbox must not depend on the user's environment. */
@@ -88,7 +90,7 @@ export function describeBuiltInTools(settings: ToolSettings): readonly Tool[] {
 function toolsIn(
   workspace: Workspace,
   marks: UntrustedMarks,
-  { home, config, clock, channels = describedChannels(config) }: ToolSettings,
+  { home, config, clock, channels = describedChannels(config), redactText }: ToolSettings,
 ): readonly Tool[] {
   const { shell, http, search, maxTimeoutMs } = config.tools;
   return [
@@ -103,6 +105,7 @@ function toolsIn(
       ttlS: http.ttlS,
       cacheFile: home.pageCache,
       searchUrl: search.url ?? null,
+      redactText,
     }),
     ...messageTools({ workspace, channels, templates: config.tools.message.templates }),
     ...agentTools(new SubAgents(() => config.agents).list()),

@@ -88,7 +88,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     };
     const [{ signing, checkpoints }, builtInTools, storedSecrets] = await Promise.all([
       sign(),
-      openBuiltInTools({ home, config, clock }),
+      openBuiltInTools({ home, config, clock, redactText: (text) => now.redactor.redactText(text).text }),
       openStoredSecrets(home, plainStore, random),
     ]);
     const { toolsFor, marks, readAgentFile, inbox } = builtInTools;
@@ -220,6 +220,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
         messages.broadcaster.published(run.runId);
       },
       onRunEnded: (run) => {
+        options.telemetry?.runEnded(plainStore, run);
         runEvents.ended(run);
         feed.changed("session", run.sessionId);
         records.wake();

@@ -18,7 +18,7 @@ import type { Approver } from "../runtime/ports/approver.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../runtime/ports/model-backend.ts";
 import type { RandomBytes } from "../runtime/ports/randomness.ts";
-import type { Store } from "../runtime/ports/store.ts";
+import type { Store, StoredRun } from "../runtime/ports/store.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { RunConformance } from "./administration/conformance.ts";
 import type { Config } from "./config/config.ts";
@@ -58,6 +58,10 @@ export interface SuretyOptions {
   /** These outlive this opening; absent: its own. */
   readonly events?: EventBus;
   readonly logs?: LogFiles;
+  /** Told of each run that has ended; null: the config has it off. */
+  readonly telemetry?: {
+    readonly runEnded: (store: Pick<Store, "readEntries">, run: StoredRun) => void;
+  } | null;
   /** Additional tools; they replace built-in tools of the same name. */
   readonly moreTools?: readonly Tool[];
   /** Whose packages local models use; absent: this home. */

@@ -83,7 +83,7 @@ const USAGE = { prompt_tokens: 321, completion_tokens: 12, total_tokens: 333 };
 
 describe("a gateway's logs", () => {
   verifies(
-    ["P-4.1/request", "P-4.1/manifest", "P-4.1/gate", "P-4.3"],
+    ["P-4.1/request", "P-4.1/manifest", "P-4.1/gate", "P-4.3", "P-6/log-hashes"],
     "hold one record of each request to a model: what was sent by id and hash, what it took, what policy decided",
     async () => {
       const { run, requestsOf, home } = await openTalk();
@@ -131,7 +131,7 @@ describe("a gateway's logs", () => {
   });
 
   verifies(
-    ["P-4.2/keys", "P-4.2/prompts", "P-4.2/bodies", "P-4.2/attachments"],
+    ["P-4.2/keys", "P-4.2/prompts", "P-4.2/bodies", "P-4.2/attachments", "P-6/log-prompts"],
     "hold nothing of keys, prompts, messages, arguments, outputs, answers and attachments, in no encoding",
     async () => {
       const { run, requestsOf, patch, url, home, logged } = await openTalk();

@@ -56,7 +56,7 @@ async function start(directory: string): Promise<GatewayProcess> {
 
 describe("a missing key", () => {
   verifies(
-    ["P-0/downgrade", "P-1.3/message", "P-6"],
+    ["P-0/downgrade", "P-1.3/message", "P-6/provider-key"],
     "fails by its exact name, in one line, and nobody is contacted instead",
     async () => {
       const [server, other] = [await serverOf(), await serverOf()];
@@ -140,7 +140,7 @@ describe("a prompt that is over budget", () => {
   const PROSE = "The quick brown fox jumps over the lazy dog. ";
 
   verifies(
-    ["P-1.5/over-budget", "P-1.5/window", "P-6"],
+    ["P-1.5/over-budget", "P-1.5/window", "P-6/provider-context"],
     "ends FAILED_PREFLIGHT by its model's own window, with not one byte at the server",
     async () => {
       const server = await serverOf();
@@ -211,14 +211,18 @@ describe("the default model does not answer", () => {
     ]);
   });
 
-  verifies(["P-1.6/warn", "P-1.6/line", "P-6"], "warn: the gateway starts, works, and says one line", async () => {
-    const gateway = await start(await homeWith(await configFor("warn")));
-    await vi.waitFor(() => expect(gateway.stderr).toHaveLength(1), { timeout: 10_000 });
-    expect(gateway.stderr[0]).toMatch(/^warning model\.unusable: http:\S+ cannot be reached: /);
-    expect(await gateway.ask("GET", "/v1/runs")).toMatchObject({ status: 200 });
-    expect(await gateway.stop()).toEqual({ code: 0, signal: null });
-    expect(gateway.stderr).toHaveLength(1);
-  });
+  verifies(
+    ["P-1.6/warn", "P-1.6/line", "P-6/provider-warn"],
+    "warn: the gateway starts, works, and says one line",
+    async () => {
+      const gateway = await start(await homeWith(await configFor("warn")));
+      await vi.waitFor(() => expect(gateway.stderr).toHaveLength(1), { timeout: 10_000 });
+      expect(gateway.stderr[0]).toMatch(/^warning model\.unusable: http:\S+ cannot be reached: /);
+      expect(await gateway.ask("GET", "/v1/runs")).toMatchObject({ status: 200 });
+      expect(await gateway.stop()).toEqual({ code: 0, signal: null });
+      expect(gateway.stderr).toHaveLength(1);
+    },
+  );
 
   verifies("P-1.6/off", "off: the gateway starts, contacts nobody and says nothing", async () => {
     const server = await serverOf(undefined, () => json(500, {}));

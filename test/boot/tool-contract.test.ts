@@ -31,7 +31,7 @@ const AS_IT_WAS = [["a.txt"], "as it was"];
 
 describe("a tool contract", () => {
   verifies(
-    ["P-3.2/run", "P-6"],
+    ["P-3.2/run", "P-6/tool-allowlist"],
     "a tool that is not allowlisted is denied, also one that would only read",
     async () => {
       const { propose, holds } = await openStage({
@@ -53,7 +53,7 @@ describe("a tool contract", () => {
   );
 
   verifies(
-    ["P-0/side-effects", "P-6", "P-3.3"],
+    ["P-0/side-effects", "P-6/tool-approval", "P-3.3"],
     "a side effect that nobody approves does not happen; a read asks nobody",
     async () => {
       const { propose, holds } = await openStage({});

@@ -33,6 +33,7 @@ async function bundleInto(directory: string): Promise<void> {
       "writer-worker": "src/adapters/store-sqlite/writer-worker.ts",
       "reader-worker": "src/adapters/store-sqlite/reader-worker.ts",
       "records-worker": "src/boot/records-worker.ts",
+      "project-records": "test/faults/project-records.ts",
     },
     resolve: { conditionNames: ["node", "import", "default"] },
   });

@@ -108,7 +108,7 @@ describe("a honeypot send", () => {
   });
 
   const { template_id: _, ...untemplated } = GOOD;
-  verifies(["P-3.3", "P-6"], "is asked about when any one of the five is broken", async () => {
+  verifies(["P-3.3", "P-6/tool-honeypot"], "is asked about when any one of the five is broken", async () => {
     const broken: readonly (readonly [string, Send])[] = [
       ["another template", { ...GOOD, template_id: "other" }],
       ["no template, with its very text", { ...untemplated, text: "Thank you." }],
@@ -127,7 +127,7 @@ describe("a honeypot send", () => {
     await trial.stop();
   });
 
-  verifies(["P-3.3", "P-6"], "is counted durably across runs, however many send at once", async () => {
+  verifies(["P-3.3", "P-6/tool-honeypot"], "is counted durably across runs, however many send at once", async () => {
     const { channel, open } = await stage();
     const first = open({ perHour: 3 });
     const runs = await Promise.all(Array.from({ length: 8 }, () => first.submit(JSON.stringify([GOOD]))));

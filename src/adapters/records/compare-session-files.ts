@@ -24,7 +24,7 @@ import { COMPACTION_SOURCE } from "../../runtime/run/run-rules.ts";
 import { compareWhole, LineComparison, OpenComparisons } from "./compare-lines.ts";
 import { IGNORED, namesIn } from "./compare-run-records.ts";
 import { LedgerPlace } from "./ledger-place.ts";
-import type { FileLine } from "./line-reader.ts";
+import { type FileLine, LineReader } from "./line-reader.ts";
 
 interface Turn {
   readonly id: string;
@@ -124,7 +124,8 @@ export class SessionFilesComparison {
     for (const agent of namesIn(join(this.#home, "agents"))) {
       for (const name of namesIn(join(this.#home, "agents", agent, "sessions"))) {
         const file = `agents/${agent}/sessions/${name}`;
-        if (IGNORED.test(name) || this.#files.has(file.replace(/(?<=\.jsonl)\.\d+$/, ""))) continue;
+        const isKnown = this.#files.has(file.replace(/(?<=\.jsonl)\.\d+$/, ""));
+        if (IGNORED.test(name) || isKnown || holdsPiecesOnly(join(this.#home, file))) continue;
         findings.push({ code: "file.unexpected", file, line: null, ledgerSeq: null });
       }
     }
@@ -206,6 +207,16 @@ function takeTurn(comparison: LineComparison, id: string): readonly FileLine[] {
     comparison.reader.take();
   }
   return lines;
+}
+
+/** Of a run that was never continued, while pieces of answers are kept. */
+function holdsPiecesOnly(path: string): boolean {
+  const reader = new LineReader([path]);
+  let line = reader.take();
+  let isSo = line !== null;
+  for (; line !== null && isSo; line = reader.take()) isSo = line.isWhole && PARTIAL.test(line.text);
+  reader.park();
+  return isSo;
 }
 
 const PARTIAL = /^\{"session_id":"[\w-]+","run_id":"[\w-]+","role":"assistant","partial":true,"attempt":\d+,/;

@@ -48,6 +48,8 @@ interface OpenFile {
   readonly file: AppendOnlyFile;
   /** Ids of the turns it holds. */
   readonly turns: Set<string>;
+  /** Ids of the messages that it holds of a torn turn. */
+  readonly held: ReadonlySet<string>;
   isDirty: boolean;
 }
 
@@ -201,7 +203,8 @@ export class SessionFiles {
     { sessionId, channel }: StoredSession,
     isLocal: boolean,
   ): Promise<void> {
-    await open.file.append(turns.flatMap((turn) => turnLines(turn, { sessionId, channel, isLocal })));
+    const lines = turns.flatMap((turn) => turnLines(turn, { sessionId, channel, isLocal }));
+    await open.file.append(lines.filter((line) => !open.held.has(messageIdIn(line) ?? "")));
     for (const { id } of turns) open.turns.add(id);
     open.isDirty = true;
   }
@@ -237,13 +240,18 @@ export class SessionFiles {
     if (known !== undefined) return known;
     const file = new AppendOnlyFile(path, maxBytes);
     const text = (await file.read()) ?? "";
-    const whole = text.split("\n").filter((line) => !line.includes('"partial":true'));
-    const turns = new Set(whole.flatMap((line) => /"(?:run_id|imported_turn)":"([\w-]+)"/.exec(line)?.[1] ?? []));
+    const lines = text.split("\n").filter((line) => line !== "" && !line.includes('"partial":true'));
+    const turns = new Set(lines.flatMap((line) => turnIn(line) ?? []));
+    // A power cut may have torn the last turn: it is completed when its place in the ledger comes again.
+    const last = lines.at(-1) ?? "";
+    const torn = ENDS_TURN.test(last) ? null : turnIn(last);
+    if (torn !== null) turns.delete(torn);
+    const held = new Set(lines.filter((line) => turnIn(line) === torn).flatMap((line) => messageIdIn(line) ?? []));
     if (this.#files.size >= MAX_OPEN) {
       await this.#sync();
       this.#files.clear();
     }
-    const opened: OpenFile = { file, turns, isDirty: false };
+    const opened: OpenFile = { file, turns, held, isDirty: false };
     this.#files.set(path, opened);
     return opened;
   }
@@ -268,6 +276,17 @@ export class SessionFiles {
       open.isDirty = false;
     }
   }
+}
+
+/** The answer is the last line of a turn, and all that is left of one that was forgotten says so. */
+const ENDS_TURN = /^\{"id":"[\w-]+_answer"|^\{"session_id":"[\w-]+","run_id":"[\w-]+","erased":true,/;
+
+function turnIn(line: string): string | null {
+  return /"(?:run_id|imported_turn)":"([\w-]+)"/.exec(line)?.[1] ?? null;
+}
+
+function messageIdIn(line: string): string | null {
+  return /^\{"id":"([\w-]+)"/.exec(line)?.[1] ?? null;
 }
 
 function isLocal(run: PlacedRun): boolean {

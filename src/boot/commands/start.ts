@@ -10,6 +10,7 @@ import { validateModel } from "../../runtime/model/model-registry.ts";
 import { superviseAssistant } from "../assistant-supervisor.ts";
 import { BootError, EXIT, usageError } from "../boot-error.ts";
 import type { Action, CommandContext } from "../command.ts";
+import type { Config } from "../config/config.ts";
 import { catalogOf, openModelRegistry, startupValidationOf } from "../configured-models.ts";
 import { assertProtected, followCertificate, publicUrl, readCertificate } from "../exposure.ts";
 import { findControlUi } from "../find-control-ui.ts";
@@ -76,9 +77,10 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   const replaceToken = tokenWriter(home, readVariable, systemRandomness);
   const report = defectReporter(streams);
   const logs = new LogFiles(home.logsDirectory, systemClock, config.logging);
+  const telemetry = await openTelemetryOf(config, (error) => report("telemetry", error));
   const surroundings = { clock: systemClock, random: systemRandomness, onDefect: report, moreTools, logs };
   const assistant = await superviseAssistant(
-    { home, config, readVariable, token, replaceToken, workers, ...surroundings },
+    { home, config, readVariable, token, replaceToken, workers, telemetry, ...surroundings },
     (line) => output.remark(line),
   );
   const loggedReport = loggingDefects(logs, report);
@@ -100,6 +102,7 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
           clock: systemClock,
           catalog: () => catalogOf(assistant.config()),
         }),
+        ...(telemetry?.mounts ?? []),
       ],
       isHealthy: assistant.isUp,
       onError: (error, errorId) => loggedReport(errorId, error),
@@ -122,6 +125,7 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
     await withdrawAddress(home);
     await listening.close(GATEWAY_GRACE_MS);
     await assistant.close();
+    await telemetry?.close();
     logs.write("gateway", "info", "gateway.stopped", {});
     await logs.flush();
     stopped.resolve();
@@ -151,4 +155,11 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
     if (!ok && !stopping.signal.aborted) output.remark(`warning model.unusable: ${detail}`);
   }
   await stopped.promise;
+}
+
+/** Null, and nothing is loaded, unless the config turns it on. */
+async function openTelemetryOf({ telemetry }: Config, onDefect: (error: unknown) => void) {
+  if (!telemetry.prometheus && telemetry.otlp === undefined) return null;
+  const { openTelemetry } = await import("../open-telemetry.ts");
+  return openTelemetry(telemetry, manifest.version, onDefect);
 }

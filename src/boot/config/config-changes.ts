@@ -2,8 +2,8 @@
  * What differs between two configs, and what of it needs a restart. Readable without the validator.
  *
  * D1. A list is one value, and so is what is only on one side.
- * D2. Everything applies to new runs at once but what RESTART names: addresses that are bound, and the directory that is
- *     open. These keep their value from the start until the next one.
+ * D2. Everything applies to new runs at once but what RESTART names: addresses that are bound, the directory that is open,
+ *     and where metrics go. These keep their value from the start until the next one.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Config } from "./config.ts";
@@ -21,6 +21,7 @@ const RESTART: readonly ConfigPath[] = [
   ["gateway", "tls"],
   ["gateway", "proxy"],
   ["tools", "workspace"],
+  ["telemetry"],
 ];
 
 export function differences(before: unknown, after: unknown, path: ConfigPath = []): readonly Difference[] {

@@ -293,6 +293,10 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
     maxBytes: z._default(integer(65_536, 2 ** 40), DEFAULT.logging.maxBytes),
     maxFiles: z._default(integer(1, 1000), DEFAULT.logging.maxFiles),
   }),
+  telemetry: section({
+    prometheus: flag(DEFAULT.telemetry.prometheus),
+    otlp: z.exactOptional(z.strictObject({ url: BaseUrl, intervalS: z._default(integer(1, 3600), 60) })),
+  }),
   shadow: Shadow,
   tools: Tools,
   scheduler: section({

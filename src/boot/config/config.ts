@@ -141,6 +141,13 @@ export interface Config {
   readonly redaction: { readonly emails: boolean; readonly phones: boolean };
   /** Of one log: the bytes of a file, and how many files are kept. */
   readonly logging: { readonly maxBytes: number; readonly maxFiles: number };
+  /** For others to read; nothing of it is loaded while it is off. */
+  readonly telemetry: {
+    /** GET /metrics. */
+    readonly prometheus: boolean;
+    /** Absent: nothing is sent. */
+    readonly otlp?: { readonly url: string; readonly intervalS: number };
+  };
   /** The seed's ShadowConfig (T-5.1). */
   readonly shadow: {
     readonly enabled: boolean;

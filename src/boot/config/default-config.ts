@@ -48,6 +48,7 @@ export const DEFAULT_CONFIG: Config = {
   governance: { enabled: false },
   redaction: { emails: false, phones: false },
   logging: { maxBytes: 5_242_880, maxFiles: 5 },
+  telemetry: { prometheus: false },
   shadow: {
     enabled: false,
     watchers: {

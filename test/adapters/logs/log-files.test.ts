@@ -29,26 +29,30 @@ function redactorOf(secrets: readonly Secret[]): Redactor {
   return verdict.redactor;
 }
 
-verifies(["P-4.4/size", "P-4.4/count"], "a log keeps to its bytes a file and its number of files", async () => {
-  const { logs, sizes, read } = await openLogs();
-  for (let at = 0; at < 60; at += 1) {
-    logs.write({ provider: "loop" }, "info", "tick", { at });
-    if (at % 7 === 0) await logs.flush();
-  }
-  await logs.flush();
-  const files = await sizes("loop");
-  expect(files.map(([name]) => name)).toEqual(["requests.1.jsonl", "requests.2.jsonl", "requests.jsonl"]);
-  expect(Math.max(...files.map(([, size]) => size))).toBeLessThanOrEqual(LIMITS.maxBytes);
-  const kept = (await read()).map(({ at }) => at as number);
-  // The newest, without a gap and in order.
-  expect(kept).toEqual(Array.from({ length: kept.length }, (_, index) => 60 - kept.length + index));
-  expect(kept.length).toBeGreaterThan(20);
-  // Fewer files are configured while it runs.
-  logs.use(() => ({ maxBytes: 1000, maxFiles: 1 }), redactorOf([]));
-  logs.write({ provider: "loop" }, "info", "tick", {});
-  await logs.flush();
-  expect((await sizes("loop")).map(([name]) => name)).toEqual(["requests.jsonl"]);
-});
+verifies(
+  ["P-4.4/size", "P-4.4/count", "P-6/log-rotation"],
+  "a log keeps to its bytes a file and its number of files",
+  async () => {
+    const { logs, sizes, read } = await openLogs();
+    for (let at = 0; at < 60; at += 1) {
+      logs.write({ provider: "loop" }, "info", "tick", { at });
+      if (at % 7 === 0) await logs.flush();
+    }
+    await logs.flush();
+    const files = await sizes("loop");
+    expect(files.map(([name]) => name)).toEqual(["requests.1.jsonl", "requests.2.jsonl", "requests.jsonl"]);
+    expect(Math.max(...files.map(([, size]) => size))).toBeLessThanOrEqual(LIMITS.maxBytes);
+    const kept = (await read()).map(({ at }) => at as number);
+    // The newest, without a gap and in order.
+    expect(kept).toEqual(Array.from({ length: kept.length }, (_, index) => 60 - kept.length + index));
+    expect(kept.length).toBeGreaterThan(20);
+    // Fewer files are configured while it runs.
+    logs.use(() => ({ maxBytes: 1000, maxFiles: 1 }), redactorOf([]));
+    logs.write({ provider: "loop" }, "info", "tick", {});
+    await logs.flush();
+    expect((await sizes("loop")).map(([name]) => name)).toEqual(["requests.jsonl"]);
+  },
+);
 
 verifies("P-4.4/places", "the gateway and each provider have a folder, readable by the owner alone", async () => {
   const { directory, logs } = await openLogs();

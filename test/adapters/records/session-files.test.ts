@@ -55,7 +55,7 @@ async function openTalk(options: { readonly maxBytes?: number; readonly storePar
 }
 
 verifies(
-  "P-5.2/file",
+  ["P-5.2/file", "P-6/session-path"],
   "a session's file lies where the seed says, under its key, readable by its owner alone",
   async () => {
     const { ask, reopen, path, lines, trial } = await openTalk();

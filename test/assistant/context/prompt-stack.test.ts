@@ -48,7 +48,7 @@ function openTalk(file: () => AgentFile | null, limits = {}) {
 }
 
 verifies(
-  ["P-2.1/order", "P-2.2", "P-6"],
+  ["P-2.1/order", "P-2.2", "P-6/prompt-order"],
   "a model is sent base, agent, channel policy, context and user in this order, and the manifest proves it",
   async () => {
     const { trial, ask } = openTalk(() => theirs("Prices are in euros."));

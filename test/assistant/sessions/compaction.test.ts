@@ -75,7 +75,7 @@ async function askMany({ ask }: ReturnType<typeof openTalk>, from: number, to: n
 }
 
 verifies(
-  ["P-5.3/overflow", "P-5.3/invariants", "P-5.3/turns", "P-5.3/evidence", "X-8"],
+  ["P-5.3/overflow", "P-5.3/invariants", "P-5.3/turns", "P-5.3/evidence", "P-6/session-compaction", "X-8"],
   "turns are condensed before they leave the prompt: prompt invariants and last turns stay, the summary names its runs",
   async () => {
     const talk = openTalk(talker(() => says(SUMMARY)));

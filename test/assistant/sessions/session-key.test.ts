@@ -8,7 +8,7 @@ import { said } from "./open-chat.ts";
 const dm = (channel: string, accountId: string, peer: string) =>
   sessionKey({ agentId: "main", channel, accountId, kind: "dm", peer });
 
-verifies("P-5.1", "the seed's two keys come out byte for byte", () => {
+verifies(["P-5.1", "P-6/session-key"], "the seed's two keys come out byte for byte", () => {
   expect(dm("telegram", "123456789", "987654321")).toBe("agent:main:telegram:123456789:dm:987654321");
   expect(dm("whatsapp", "+15551234567", "+15559876543")).toBe("agent:main:whatsapp:+15551234567:dm:+15559876543");
 });

@@ -13,17 +13,19 @@ export interface HttpToolsOptions extends GuardedFetchOptions {
   readonly cacheFile: string;
   /** A SearXNG instance; null for none. */
   readonly searchUrl: string | null;
+  /** Before a page is kept. */
+  readonly redactText?: ((text: string) => string) | undefined;
 }
 
 export function httpTools(options: HttpToolsOptions): readonly Tool[] {
-  const { clock, ttlS, cacheFile, searchUrl } = options;
+  const { clock, ttlS, cacheFile, searchUrl, redactText } = options;
   let opening: Promise<GuardedFetch> | null = null;
   // Loaded on the first call, to keep start-up fast.
   const openFetch = async (): Promise<GuardedFetch> => {
     opening ??= import("./guarded-fetch.ts").then(({ createGuardedFetch }) => createGuardedFetch(options));
     return await opening;
   };
-  const cache = createPageCache({ file: cacheFile, ttlS, clock });
+  const cache = createPageCache({ file: cacheFile, ttlS, clock, redactText });
   const httpGet = httpGetTool({ clock, openFetch, cache });
   return searchUrl === null ? [httpGet] : [httpGet, webSearchTool({ openFetch, searchUrl })];
 }

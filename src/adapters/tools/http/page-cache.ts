@@ -1,7 +1,8 @@
 /**
  * Recently fetched pages, in a SQLite file of their own (S-4.5). The cache is optional: a damaged file or one of
  * another version is discarded; an unusable one (disk full, locked, read-only) acts as an empty cache. A page from the
- * future is not fresh, since the clock was set back.
+ * future is not fresh, since the clock was set back. What a page says of a secret is redacted before it is kept, and a page
+ * whose address holds one is not kept.
  */
 import { chmodSync, closeSync, existsSync, openSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -24,6 +25,8 @@ interface PageCacheOptions {
   readonly ttlS: number;
   readonly clock: Pick<Clock, "nowMs">;
   readonly maxBytes?: number;
+  /** Absent: nothing is known to be secret. */
+  readonly redactText?: ((text: string) => string) | undefined;
 }
 
 const VERSION = 1;
@@ -34,7 +37,8 @@ const EMPTYING_TIMEOUT_MS = 2_000;
 /** SQLite's primary result codes for a damaged file: SQLITE_CORRUPT and SQLITE_NOTADB. */
 const DAMAGED: readonly number[] = [11, 26];
 
-export function createPageCache({ file, ttlS, clock, maxBytes = MAX_BYTES }: PageCacheOptions): PageCache {
+export function createPageCache(options: PageCacheOptions): PageCache {
+  const { file, ttlS, clock, maxBytes = MAX_BYTES, redactText = (text) => text } = options;
   let open: DatabaseSync | null = null;
 
   function attempt<Result>(work: (db: DatabaseSync) => Result): Result | null {
@@ -60,9 +64,11 @@ export function createPageCache({ file, ttlS, clock, maxBytes = MAX_BYTES }: Pag
       return row === null || row === undefined ? null : toCachedPage(row);
     },
     write(url, page) {
-      if (ttlS === 0) return;
+      if (ttlS === 0 || [url, page.url].some((address) => redactText(address) !== address)) return;
       const nowMs = clock.nowMs();
-      const { contentType, title, text } = page;
+      const orNull = (said: string | null): string | null => (said === null ? null : redactText(said));
+      const [contentType, title] = [orNull(page.contentType), orNull(page.title)] as const;
+      const text = redactText(page.text);
       const bytes = Buffer.byteLength(text) + url.length + page.url.length;
       attempt((db) => {
         db.prepare(INSERT).run(url, nowMs, bytes, page.url, contentType, title, text, page.isCut ? 1 : 0);

@@ -1,15 +1,18 @@
-import { mkdir, mkdtemp, readdir, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { createPageCache } from "../../../../src/adapters/tools/http/page-cache.ts";
 import type { Page } from "../../../../src/adapters/tools/http/read-page.ts";
+import { verifies } from "../../../requirements.ts";
 import { manualClock } from "../../models/manual-clock.ts";
 
 const page = (text: string): Page => ({ url: "https://a.test/end", contentType: null, title: "T", text, isCut: true });
 
-async function openCache(options: { readonly ttlS?: number; readonly maxBytes?: number } = {}) {
+async function openCache(
+  options: { readonly ttlS?: number; readonly maxBytes?: number; readonly redactText?: (text: string) => string } = {},
+) {
   const home = await mkdtemp(join(tmpdir(), "surety-cache-"));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   const file = join(home, "cache.db");
@@ -101,3 +104,20 @@ test("an unusable cache acts as an empty one", async () => {
   expect(locked.read("https://a.test/")).not.toBeNull();
   other.exec("ROLLBACK");
 });
+
+verifies(
+  "P-4.5/secrets",
+  "what a page says of a secret is redacted before it is kept; an address that holds one is not kept",
+  async () => {
+    const secret = "canary-Zq9.vLm2-Tx4wRb8";
+    const redactText = (text: string) => text.replaceAll(secret, "[REDACTED:N]");
+    const { home, cache } = await openCache({ redactText });
+    cache.write("https://a.test/", { ...page(`It is ${secret}.`), title: secret });
+    expect(cache.read("https://a.test/")?.page).toEqual({ ...page("It is [REDACTED:N]."), title: "[REDACTED:N]" });
+    cache.write(`https://a.test/?q=${secret}`, page("x"));
+    cache.write("https://a.test/b", { ...page("x"), url: `https://a.test/${secret}` });
+    expect(cache.read("https://a.test/b")).toBeNull();
+    const texts = await Promise.all((await readdir(home)).map((name) => readFile(join(home, name), "latin1")));
+    expect(texts.join("")).not.toContain(secret);
+  },
+);
