@@ -50,6 +50,7 @@ verifies(
     "T-3b/parallel",
     "T-3b/results",
     "T-3b/failures",
+    "T-3b/form",
     "T-3b/context",
     "T-3b/crash",
     "T-3b/carved",
@@ -145,6 +146,9 @@ verifies(
       [false, null, "invalid.request: The delegated run ended FAILED_BUDGET_EXHAUSTED (budget.tokens)"],
       [false, null, "invalid.request: The delegated run ended INTERRUPTED (run.cancelled)"],
     ]);
+
+    const asMalformed = server.requests.slice(before).filter((request) => indexOf(request) === MALFORMED);
+    expect(asMalformed.map((request) => messagesOf(request).at(-1)?.role)).toEqual(["user", "system"]);
 
     // Tokens and money add up: the parent's own two inferences, and what each child spent.
     const receipts = await Promise.all(

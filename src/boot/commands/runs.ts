@@ -14,6 +14,7 @@ import { atTerminal, exitCodeOf, runFace } from "../at-terminal.ts";
 import { BootError, usageError } from "../boot-error.ts";
 import type { Action, Command, CommandContext } from "../command.ts";
 import { connectAssistant, valueIn } from "../connect-assistant.ts";
+import { delegatedRow, delegatedRuns } from "../delegated-runs.ts";
 import { assertNewFile, writeNewFile } from "../durable-file.ts";
 import { findRun, type ReadableHome, withHome } from "../read-home.ts";
 import { readableOutput } from "../readable-output.ts";
@@ -76,7 +77,13 @@ const show: Action = {
       const record = await home.views.record(run);
       const prompt = firstWords((await messageOfRun(home.store, run)) ?? erasedText(run));
       const chosenBecause = findContract(run)?.routing?.reason ?? null;
-      output.result({ ...record, prompt }, () => printRecord(context, record, prompt, chosenBecause));
+      const delegated = await delegatedRuns(home, run);
+      output.result({ ...record, prompt, ...(delegated.length === 0 ? {} : { delegated }) }, () => {
+        printRecord(context, record, prompt, chosenBecause);
+        if (delegated.length > 0) {
+          output.table(["SUB-AGENT", "OUTCOME", "TOKENS", "COST", "RUN", "TASK"], delegated.map(delegatedRow));
+        }
+      });
     }),
 };
 

@@ -120,7 +120,7 @@ describe("a delegated run", () => {
     await trial.stop();
   });
 
-  test("is cancelled with its parent, and both end", async () => {
+  verifies("T-3b/cancel", "is cancelled with its parent, and both end", async () => {
     const { promise: asked, resolve: ask } = Promise.withResolvers<AbortSignal>();
     const model = family(["task a", "task b"], (_request, signal) => {
       ask(signal);

@@ -2,7 +2,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronRight } from "lucide-react";
 import { type KeyboardEvent, memo, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { Link, useSearch } from "wouter";
+import { useSearch } from "wouter";
 import { classes } from "../../parts/classes.ts";
 import { HostileText } from "../../parts/hostile-text.tsx";
 import { durationWords } from "../../parts/time.tsx";
@@ -11,6 +11,7 @@ import { useKeys } from "../../shell/keyboard.ts";
 import type { EntryRow } from "../../verify/entry-row.ts";
 import type { VerifiedRun } from "../../verify/use-verified-run.ts";
 import { type Bar, barsOf } from "./axis.ts";
+import { ChildRun } from "./child-run.tsx";
 import { EntryDetails } from "./entry-details.tsx";
 import styles from "./timeline.module.css";
 
@@ -104,6 +105,7 @@ export function Timeline({ verified }: { verified: VerifiedRun }) {
                     onToggle={toggle}
                   />
                   {isOpen && <EntryDetails verification={key} seq={item.row.seq} />}
+                  {item.row.child !== null && <ChildRun id={item.row.child} />}
                 </>
               )}
             </div>
@@ -148,7 +150,7 @@ interface EntryLineProps {
 }
 
 const EntryLine = memo(({ row, bar, index, isOpen, isBad, onToggle }: EntryLineProps) => {
-  const { seq, kind, what, note, tone, startMs, endMs, parkedMs, child } = row;
+  const { seq, kind, what, note, tone, startMs, endMs, parkedMs } = row;
   return (
     <div className={styles["line"]}>
       <button
@@ -184,11 +186,6 @@ const EntryLine = memo(({ row, bar, index, isOpen, isBad, onToggle }: EntryLineP
           {parkedMs > 0 && <span className="out-of-sight"> after a wait of {durationWords(parkedMs)}</span>}
         </span>
       </button>
-      {child !== null && (
-        <Link href={`/runs/${child}`} className={styles["child"]}>
-          run {child.slice(-4)}
-        </Link>
-      )}
     </div>
   );
 });
