@@ -15,7 +15,7 @@ import { expandTilde, type Home } from "./home.ts";
 export interface ShadowWorkerData {
   readonly orders: WatchOrders;
 }
-export type ShadowReport = { readonly finding: Finding } | { readonly problem: string } | { readonly isReady: true };
+export type ShadowReport = { readonly finding: Finding } | { readonly problem: string } | { readonly known: number };
 
 interface ThreadParts {
   readonly home: Home;
@@ -49,7 +49,7 @@ export async function startShadowThread(parts: ThreadParts): Promise<Watchers> {
         else if ("problem" in report) remark(`shadow: ${report.problem}`);
         else {
           resolve();
-          remark(wordsOf(orders));
+          remark(wordsOf(orders, report.known));
         }
       });
       started.on("error", (error) => remark(`shadow: watching failed (${String(error)}); again in a minute`));
@@ -103,13 +103,15 @@ async function watchOrders({ home, config, lookAgain, remark }: ThreadParts): Pr
   };
 }
 
-function wordsOf({ roots, historyFile, hookFile }: WatchOrders): string {
+function wordsOf({ roots, historyFile, hookFile }: WatchOrders, known: number): string {
   const shell = [
     ...(historyFile === null ? [] : [historyFile]),
     ...(hookFile === null ? [] : ["what the shell hook reports"]),
   ];
   const watched = [...roots, ...shell];
-  return watched.length === 0 ? "shadow: nothing is watched" : `shadow: watching ${watched.join(", ")}`;
+  return watched.length === 0
+    ? "shadow: nothing is watched"
+    : `shadow: watching ${watched.join(", ")} (${known} files and directories)`;
 }
 
 /** The shell hook writes only while this file is there. */

@@ -25,7 +25,7 @@ const watcher = new ShadowWatcher({
   onProblem: (problem) => report({ problem }),
 });
 await watcher.start();
-report({ isReady: true });
+report({ known: watcher.status.known });
 port.on("message", (request: "close") => {
   if (request === "close") watcher.stop().finally(() => port.close());
 });

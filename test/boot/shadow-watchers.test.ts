@@ -1,11 +1,13 @@
 /** What the shadow loop watches: real files and links, a real git repository, a real shell with the hook. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, link, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { appendFile, link, mkdir, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, vi } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import { readGuarded, readGuardedText } from "../../src/adapters/shadow/guarded-read.ts";
+import { ShadowWatcher } from "../../src/adapters/shadow/shadow-watcher.ts";
 import { shellHook } from "../../src/boot/shell-hooks.ts";
+import { ManualClock } from "../adapters/gateway/manual-clock.ts";
 import { verifies } from "../requirements.ts";
 import { openShadowHome, WAIT } from "./shadow-home.ts";
 import { temporaryDirectory } from "./temporary-home.ts";
@@ -65,7 +67,7 @@ verifies(
     const outside = await temporaryDirectory();
     const shadow = await openShadowHome({
       shadow: MANY,
-      watchers: { filesystem: { paths: ["workspace", ".", "keys", "missing"] } },
+      watchers: { filesystem: { paths: ["workspace", "..", ".", "keys", "missing"] } },
       prepare: async (workspace) => {
         await mkdir(join(outside, "secret"));
         await writeFile(join(outside, "secret", "a.json"), BROKEN);
@@ -90,6 +92,8 @@ verifies(
     await shadow.ghost(({ trigger }) => trigger === "file added: own.json");
     expect(subjects).toEqual([`syntax ${own}`]);
     expect(shadow.remarks.join("\n")).toMatch(/missing does not exist.*keys lies in the home/s);
+    // The directory above the home, the home for the sake of its workspace, and that: no link in it.
+    expect(shadow.remarks.at(-1)).toContain("(3 files and directories)");
     for (const name of ["link.json", "later.json", "second-name.json", "linked/a.json", "swapped/a.json"]) {
       expect(readGuarded(join(workspace, name), 100), name).toBeNull();
     }
@@ -254,6 +258,27 @@ verifies(
     expect(shadow.defects).toEqual([]);
   },
 );
+
+verifies("T-5.1/bounded", "of what changes while nothing is looked at, at most 2,000 paths wait", async () => {
+  const root = await realpath(await temporaryDirectory());
+  const problems: string[] = [];
+  const orders = {
+    ...{ roots: [root], excluded: [], ignore: [], git: [], lookAgain: [], historyFile: null, hookFile: null },
+    events: ["add", "change", "unlink"] as const,
+  };
+  const watcher = new ShadowWatcher({
+    ...{ orders, clock: new ManualClock(), onFinding: () => {}, onProblem: (problem) => problems.push(problem) },
+    redactor: { redactText: (text) => ({ text, found: [] }) },
+  });
+  onTestFinished(() => watcher.stop());
+  await watcher.start();
+  for (let at = 0; at < 2_200; at += 200) {
+    await Promise.all(Array.from({ length: 200 }, (_, index) => writeFile(join(root, `${at + index}.json`), BROKEN)));
+  }
+  await vi.waitFor(() => expect(watcher.status.dropped).toBeGreaterThan(0), WAIT);
+  expect(watcher.status.pending).toBe(2_000);
+  expect(problems).toEqual(["changes come faster than they can be looked at; some are passed over"]);
+});
 
 verifies("T-5.1/idle", "what is noticed calls no model: no run, no request, nothing spent", async () => {
   const shadow = await openShadowHome({ shadow: MANY });

@@ -1,6 +1,7 @@
 /** The shadow loop over a real home: what is watched becomes a ghost, and a word on it a run. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { Compile } from "typebox/compile";
 import { expect, vi } from "vitest";
 import { SHADOW_LABELS } from "../../src/assistant/shadow/shadow.ts";
@@ -78,6 +79,18 @@ verifies(["T-1.1", "T-5.2/message"], "a ghost comes over the WebSocket, and over
   expect((await stage.ask("POST", `/api/ghosts/${ghost?.id}`, { action: "approve" })).status).toBe(409);
   expect((await stage.ask("POST", "/api/ghosts/ghost_0", { action: "dismiss" })).status).toBe(404);
   expect(stage.model.requests).toHaveLength(0);
+});
+
+verifies("T-5.2/action", "a plan that another program has changed starts no run", async () => {
+  const shadow = await openShadowHome();
+  await shadow.write("notes.json", BROKEN);
+  const { id } = await shadow.ghost(({ state }) => state === "open");
+  const database = new DatabaseSync(shadow.home.database);
+  database.exec("UPDATE ghosts SET actions = replace(actions, 'Overwrite', 'Delete')");
+  database.close();
+  expect(await shadow.act(id, "Fix it")).toMatchObject({ ok: false, code: "conflict" });
+  const runs = await shadow.surety.operations.call("runs.list", {});
+  expect(runs.ok && runs.value.total).toBe(0);
 });
 
 verifies("T-5.2/message", "a terminal says once what was noticed, and how to act", async () => {
