@@ -570,6 +570,18 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     approvals: "A waiting approval keeps the stream alive.",
     errors: "What fails or is refused is an error in OpenAI's shape.",
   },
+  "X-24": {
+    chain: "Entries are chained from the home's id on.",
+    checkpoints: "Checkpoints are signed over ledger, head and open runs.",
+    missing: "A run that vanishes is named.",
+    rollback: "A home that was rolled back whole shows against a checkpoint kept elsewhere.",
+    config: "A change of the configuration has an entry.",
+    access: "Tokens and browsers that sign in have entries.",
+    pairing: "Accepting and denying a sender has an entry.",
+    approvals: "Decisions about calls have entries.",
+    secrets: "Secrets that are set have entries, and a value put back is named.",
+    files: "Each random change of rows and files is named.",
+  },
   "X-25": {
     home: "After a run or a session was forgotten, no byte of its content is in any file of the home.",
     derived: "Summaries, memory and later prompts that were made of it go with it; what others said stays.",

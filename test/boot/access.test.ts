@@ -85,30 +85,34 @@ verifies(
   },
 );
 
-test("a token is shown once, kept as a hash, rotated, and gone with all that it opened", async () => {
-  const opened = await openInterface();
-  const { ask, get, listen, surety } = opened;
-  const made = await addToken(opened, { name: "ci <b>", scope: "operate", expires_in_s: 3600 });
-  expect(made.token).toMatch(/^surety_[\w-]{43}$/);
-  const rows = await surety.store.listTokens({ limit: 9, offset: 0 });
-  expect(JSON.stringify([rows, await get("/api/tokens")])).not.toContain(made.token.slice(8, 20));
-  const feed = await listen("/api/feed", bearer(made.token));
-  await feed.next();
-  const socket = await dialWith(opened, made.token);
-  const { json: turned } = await ask("POST", `/api/tokens/${made.id}/rotate`, {});
-  await expect(feed.until(() => false)).rejects.toThrow("the stream has ended");
-  expect((await socket.closed).code).toBe(4401);
-  expect((await ask("GET", "/v1/runs", undefined, bearer(made.token))).status).toBe(401);
-  expect((await ask("GET", "/v1/runs", undefined, bearer(turned.token))).status).toBe(200);
-  expect((await ask("DELETE", `/api/tokens/${made.id}`)).status).toBe(200);
-  expect((await ask("GET", "/v1/runs", undefined, bearer(turned.token))).status).toBe(401);
-  const ledger = await surety.store.readLedger(0, 100);
-  expect(ledger.map(({ kind }) => kind).filter((kind) => kind.startsWith("token."))).toEqual([
-    "token.created",
-    "token.rotated",
-    "token.revoked",
-  ]);
-});
+verifies(
+  "X-24/access",
+  "a token is shown once, kept as a hash, rotated, and gone with all that it opened",
+  async () => {
+    const opened = await openInterface();
+    const { ask, get, listen, surety } = opened;
+    const made = await addToken(opened, { name: "ci <b>", scope: "operate", expires_in_s: 3600 });
+    expect(made.token).toMatch(/^surety_[\w-]{43}$/);
+    const rows = await surety.store.listTokens({ limit: 9, offset: 0 });
+    expect(JSON.stringify([rows, await get("/api/tokens")])).not.toContain(made.token.slice(8, 20));
+    const feed = await listen("/api/feed", bearer(made.token));
+    await feed.next();
+    const socket = await dialWith(opened, made.token);
+    const { json: turned } = await ask("POST", `/api/tokens/${made.id}/rotate`, {});
+    await expect(feed.until(() => false)).rejects.toThrow("the stream has ended");
+    expect((await socket.closed).code).toBe(4401);
+    expect((await ask("GET", "/v1/runs", undefined, bearer(made.token))).status).toBe(401);
+    expect((await ask("GET", "/v1/runs", undefined, bearer(turned.token))).status).toBe(200);
+    expect((await ask("DELETE", `/api/tokens/${made.id}`)).status).toBe(200);
+    expect((await ask("GET", "/v1/runs", undefined, bearer(turned.token))).status).toBe(401);
+    const ledger = await surety.store.readLedger(0, 100);
+    expect(ledger.map(({ kind }) => kind).filter((kind) => kind.startsWith("token."))).toEqual([
+      "token.created",
+      "token.rotated",
+      "token.revoked",
+    ]);
+  },
+);
 
 test("an expired token ends what it opened; after a restart what counts still counts, and a changed row does not", async () => {
   const opened = await openInterface();

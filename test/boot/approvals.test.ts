@@ -147,7 +147,7 @@ describe("an approval at a gateway", () => {
   );
 
   verifies(
-    ["X-12", "X-24"],
+    ["X-12", "X-24/approvals"],
     "that was written into the database allows nothing at the next start, and verify names it",
     async () => {
       const { start, workspace, directory } = await homeOf();

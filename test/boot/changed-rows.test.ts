@@ -39,27 +39,37 @@ const twoRequests = ({ model }: ChannelHome) =>
   vi.waitFor(() => expect(model.requests).toHaveLength(2), { timeout: 10_000, interval: 10 });
 
 describe("in the database alone", () => {
-  verifies("X-23", "an acceptance lets nobody in: the sender reaches no model until an operator accepts", async () => {
-    const channels = await openChannels();
-    const accept = (sender: string): void =>
-      edit(
-        channels,
-        `INSERT INTO pairings (channel, sender_id, state, requested_at_ms, expires_at_ms) VALUES ('crm', '${sender}', 'accepted', 0, 0)`,
-      );
-    accept("eve");
-    await expectNamed(channels, forged("pairings", "crm:eve"));
-    await channels.hook({ text: "hello", senderId: "eve" });
-    await channels.surety.delivery.pairing.decide("crm:eve", "denied", "operator");
-    await expectNamed(channels);
-    edit(channels, "UPDATE pairings SET state = 'accepted' WHERE sender_id = 'eve'");
-    await channels.hook({ text: "hello", senderId: "eve" });
-    expect(channels.model.requests).toEqual([]);
-    expect(channels.receiver.posted).toEqual([]);
-    await channels.surety.delivery.pairing.decide("crm:eve", "accepted", "operator");
-    await channels.hook({ text: "hello", senderId: "eve" });
-    await channels.outgoing("sent");
-    expect(channels.model.requests).toHaveLength(1);
-  });
+  verifies(
+    ["X-23", "X-24/pairing"],
+    "an acceptance lets nobody in: the sender reaches no model until an operator accepts",
+    async () => {
+      const channels = await openChannels();
+      const accept = (sender: string): void =>
+        edit(
+          channels,
+          `INSERT INTO pairings (channel, sender_id, state, requested_at_ms, expires_at_ms) VALUES ('crm', '${sender}', 'accepted', 0, 0)`,
+        );
+      accept("eve");
+      await expectNamed(channels, forged("pairings", "crm:eve"));
+      await channels.hook({ text: "hello", senderId: "eve" });
+      await channels.surety.delivery.pairing.decide("crm:eve", "denied", "operator");
+      await expectNamed(channels);
+      edit(channels, "UPDATE pairings SET state = 'accepted' WHERE sender_id = 'eve'");
+      await channels.hook({ text: "hello", senderId: "eve" });
+      expect(channels.model.requests).toEqual([]);
+      expect(channels.receiver.posted).toEqual([]);
+      await channels.surety.delivery.pairing.decide("crm:eve", "accepted", "operator");
+      await channels.hook({ text: "hello", senderId: "eve" });
+      await channels.outgoing("sent");
+      expect(channels.model.requests).toHaveLength(1);
+      const kinds = (await channels.surety.store.readLedger(0, 200)).map(({ kind }) => kind);
+      expect(kinds.filter((kind) => kind.startsWith("pair."))).toEqual([
+        "pair.accepted",
+        "pair.denied",
+        "pair.accepted",
+      ]);
+    },
+  );
 
   verifies("X-23", "a code led to another sender accepts neither", async () => {
     const channels = await openChannels();

@@ -63,7 +63,7 @@ verifies(
   },
 );
 
-verifies("X-24", "a home that was rolled back whole shows against a checkpoint kept elsewhere", async () => {
+verifies("X-24/rollback", "a home that was rolled back whole shows against a checkpoint kept elsewhere", async () => {
   const home = await homeWith(1);
   const elsewhere = join(home, "..", "checkpoint.json");
   const old = join(home, "..", "old.db");

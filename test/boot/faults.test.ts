@@ -19,6 +19,7 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = {
   stop: ["O-5.5/kept", "X-2/resume"],
   F12: ["O-5.5/full", "O-5.5/kept"],
   F14: ["X-4/replay"],
+  tamper: ["X-24/files"],
 };
 
 let program: GatewayProgram;

@@ -191,23 +191,27 @@ verifies(
   },
 );
 
-verifies("X-24", "clients hear which settings changed, and the ledger says who did it, never to what", async () => {
-  const { ask, patch, home, said, url } = await openLiveGateway();
-  const client = await dial(url.replace("http", "ws"));
-  const updates = () =>
-    client.said.filter(({ type }) => type === "config.updated").map(({ payload }) => payload["changed"]);
-  await patch({ agents: { main: { prompt: "A canary sentence." } } });
-  await vi.waitFor(() => expect(updates()).toContainEqual(["agents.main"]), WAIT);
-  await writeFile(home.configFile, '{ approvals: { timeoutS: 60 }, agents: { main: { prompt: "Another one." } } }');
-  await said(/applies from now on: agents\.main\.prompt, approvals\.timeoutS/);
-  await vi.waitFor(() => expect(updates().at(-1)).toEqual(["agents.main.prompt", "approvals.timeoutS"]), WAIT);
-  expect((await ask("GET", "/api/config")).json.approvals.timeoutS).toBe(60);
-  const store = await openSqliteReader(home.directory);
-  const changes = (await store.readLedger(0, 100)).filter(({ kind }) => kind === "config.changed");
-  await store.close();
-  expect(changes.map(({ actor, data }) => [actor, data])).toEqual([
-    ["operator", { paths: ["agents.main"], configHash: expect.stringMatching(/^[0-9a-f]{64}$/) }],
-    ["file", { paths: ["agents.main.prompt", "approvals.timeoutS"], configHash: expect.any(String) }],
-  ]);
-  expect(JSON.stringify(changes)).not.toMatch(/canary|Another/);
-});
+verifies(
+  "X-24/config",
+  "clients hear which settings changed, and the ledger says who did it, never to what",
+  async () => {
+    const { ask, patch, home, said, url } = await openLiveGateway();
+    const client = await dial(url.replace("http", "ws"));
+    const updates = () =>
+      client.said.filter(({ type }) => type === "config.updated").map(({ payload }) => payload["changed"]);
+    await patch({ agents: { main: { prompt: "A canary sentence." } } });
+    await vi.waitFor(() => expect(updates()).toContainEqual(["agents.main"]), WAIT);
+    await writeFile(home.configFile, '{ approvals: { timeoutS: 60 }, agents: { main: { prompt: "Another one." } } }');
+    await said(/applies from now on: agents\.main\.prompt, approvals\.timeoutS/);
+    await vi.waitFor(() => expect(updates().at(-1)).toEqual(["agents.main.prompt", "approvals.timeoutS"]), WAIT);
+    expect((await ask("GET", "/api/config")).json.approvals.timeoutS).toBe(60);
+    const store = await openSqliteReader(home.directory);
+    const changes = (await store.readLedger(0, 100)).filter(({ kind }) => kind === "config.changed");
+    await store.close();
+    expect(changes.map(({ actor, data }) => [actor, data])).toEqual([
+      ["operator", { paths: ["agents.main"], configHash: expect.stringMatching(/^[0-9a-f]{64}$/) }],
+      ["file", { paths: ["agents.main.prompt", "approvals.timeoutS"], configHash: expect.any(String) }],
+    ]);
+    expect(JSON.stringify(changes)).not.toMatch(/canary|Another/);
+  },
+);

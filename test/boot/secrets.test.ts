@@ -190,30 +190,34 @@ describe("surety secrets", () => {
   });
 });
 
-verifies("X-24", "an earlier sealed value that is put back, and one that is gone, are named by verify", async () => {
-  const home = join(await temporaryDirectory(), "home");
-  await mkdir(home);
-  const surety = async (words: readonly string[], input = "") => {
-    const streams = capturedStreams();
-    streams.stdin.end(input);
-    const code = await main(["--home", home, ...words], streams, () => undefined);
-    return { code, ...streams.written() };
-  };
-  const inDatabase = (sql: string, ...values: readonly string[]) => {
-    const db = new DatabaseSync(join(home, "surety.db"));
-    const rows = db.prepare(sql).all(...values);
-    db.close();
-    return rows;
-  };
-  await surety(["secrets", "set", "crm-hook"], VALUE);
-  const [before] = inDatabase("SELECT sealed FROM secrets");
-  await surety(["secrets", "set", "crm-hook"], OTHER);
-  expect(await surety(["verify"])).toMatchObject({ code: 0 });
-  inDatabase("UPDATE secrets SET sealed = ?", String(before?.["sealed"]));
-  expect(await surety(["verify"])).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(/row\.forged crm-hook in secrets/),
-  });
-  inDatabase("DELETE FROM secrets");
-  expect((await surety(["verify"])).stderr).toMatch(/row\.missing crm-hook in secrets/);
-});
+verifies(
+  "X-24/secrets",
+  "an earlier sealed value that is put back, and one that is gone, are named by verify",
+  async () => {
+    const home = join(await temporaryDirectory(), "home");
+    await mkdir(home);
+    const surety = async (words: readonly string[], input = "") => {
+      const streams = capturedStreams();
+      streams.stdin.end(input);
+      const code = await main(["--home", home, ...words], streams, () => undefined);
+      return { code, ...streams.written() };
+    };
+    const inDatabase = (sql: string, ...values: readonly string[]) => {
+      const db = new DatabaseSync(join(home, "surety.db"));
+      const rows = db.prepare(sql).all(...values);
+      db.close();
+      return rows;
+    };
+    await surety(["secrets", "set", "crm-hook"], VALUE);
+    const [before] = inDatabase("SELECT sealed FROM secrets");
+    await surety(["secrets", "set", "crm-hook"], OTHER);
+    expect(await surety(["verify"])).toMatchObject({ code: 0 });
+    inDatabase("UPDATE secrets SET sealed = ?", String(before?.["sealed"]));
+    expect(await surety(["verify"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/row\.forged crm-hook in secrets/),
+    });
+    inDatabase("DELETE FROM secrets");
+    expect((await surety(["verify"])).stderr).toMatch(/row\.missing crm-hook in secrets/);
+  },
+);

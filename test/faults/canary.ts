@@ -25,7 +25,7 @@ export const canary: Fault = {
   title: "planted secrets, said again in every place and encoding, are nowhere in the home, the outputs or what leaves",
   unit: "sayings",
   fullSize: 600,
-  shortSize: 12,
+  shortSize: 11,
   stage: plantAndSearch,
 };
 
@@ -123,8 +123,6 @@ async function plantAndSearch({ seed, size, say }: Staging): Promise<Findings> {
         outputs.push(JSON.stringify(await ask("GET", `/v1/runs/${id}/entries`)));
         if (at % 50 === 49) say(`${at + 1}/${size} sayings`);
       }
-      // An idle gateway writes the records.
-      await pause(3_000);
     });
     for (const words of [["logs"], ["runs", "ls"], ["sessions", "ls"], ["verify"]]) {
       const shown = capturedStreams();

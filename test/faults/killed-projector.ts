@@ -20,7 +20,7 @@ export const killedProjector: Fault = {
   title: "the projector of records killed while runs end",
   unit: "lives",
   fullSize: 200,
-  shortSize: 4,
+  shortSize: 2,
   stage: killProjector,
 };
 

@@ -12,7 +12,7 @@ export const tamperedHome: Fault = {
   title: "random edits, deletions, truncations, swaps and insertions in files and tables, each named by verify",
   unit: "changes",
   fullSize: 1_000,
-  shortSize: 14,
+  shortSize: 12,
   stage: tamper,
 };
 

@@ -283,7 +283,7 @@ describe("a home whose records do not agree", () => {
     }
   });
 
-  verifies("X-24", "any run that vanishes from any home is named", () => {
+  verifies("X-24/missing", "any run that vanishes from any home is named", () => {
     const anyRuns = fc.uniqueArray(fc.record({ id: fc.nat(99), isSealed: fc.boolean() }), {
       minLength: 1,
       maxLength: 9,

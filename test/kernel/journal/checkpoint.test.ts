@@ -71,7 +71,7 @@ describe("checkpointOf", () => {
 describe("a signed checkpoint", () => {
   const signed = signCheckpoint({ ledgerSeq: 7, ledgerHead, openRuns: RUNS }, sign);
 
-  verifies("X-24", "is signed over exactly ledger_seq, head and merkle_root as canonical JSON", () => {
+  verifies("X-24/checkpoints", "is signed over exactly ledger_seq, head and merkle_root as canonical JSON", () => {
     const { merkleRoot: root } = signed;
     expect(signed.signature).toBe(sign(`{"head":"${ledgerHead}","ledger_seq":7,"merkle_root":"${root}"}`));
     expect(signed.openRuns.map(({ runId }) => runId)).toEqual(["run_a", "run_b", "run_c"]);

@@ -53,7 +53,7 @@ const OPTIONAL = [
 ];
 
 describe("a ledger", () => {
-  verifies("X-24", "entries are chained from the home's id on, each hash over all but itself", () => {
+  verifies("X-24/chain", "entries are chained from the home's id on, each hash over all but itself", () => {
     const start = startLedger(homeId);
     expect(start).toEqual({ seq: 0, hash: hashCanonical(["ledger", "home_1"]) });
     const entry = appendLedger(start, draft("token.revoked", { tokenId: "t1" }));
