@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Compile } from "typebox/compile";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { llamaCpp } from "../../../src/adapters/models/llama-cpp/llama-cpp.ts";
+import { embedTexts, llamaCpp } from "../../../src/adapters/models/llama-cpp/llama-cpp.ts";
 import { LocalModels } from "../../../src/adapters/models/llama-cpp/local-models.ts";
 import { PROFILES } from "../../../src/adapters/models/profile.ts";
 import { describeBuiltInTools } from "../../../src/boot/built-in-tools.ts";
@@ -16,7 +16,7 @@ import { grammarJson } from "../../../src/kernel/protocol/grammar-json.ts";
 import type { ModelReply, ModelRequest } from "../../../src/runtime/ports/model-backend.ts";
 import { verifies } from "../../requirements.ts";
 import { linkPackages } from "./llama-packages.ts";
-import { PROBE } from "./local-home.ts";
+import { PROBE } from "./probe-tool.ts";
 import { tinyGguf } from "./tiny-gguf.ts";
 
 const CHATML =
@@ -205,4 +205,14 @@ verifies("X-9/files", "a file that is larger than memory is one line", async () 
   const reply = await backendOf("huge.gguf").complete(requestOf(), unheard);
   expect(reply).toMatchObject({ ok: false, code: "model.too-large", retryable: false });
   if (!reply.ok) expect(reply.words).toMatch(/^The model file \S+ needs 4096\.0 GiB of memory, and [^\n]+$/);
+});
+
+test("texts have vectors of one length, the same for the same text", async () => {
+  const texts = ["hello there", "something else", "hello there", "x".repeat(3_000)];
+  const vectors = await embedTexts(settingsOf("a.gguf", { contextWindow: 1_024 }), texts, unheard.signal);
+  expect(vectors.map(({ length }) => length)).toEqual([64, 64, 64, 64]);
+  expect(vectors[0]).toEqual(vectors[2]);
+  expect(vectors[0]).not.toEqual(vectors[1]);
+  const stopped = embedTexts(settingsOf("a.gguf"), texts, AbortSignal.abort());
+  await expect(stopped).rejects.toThrow();
 });

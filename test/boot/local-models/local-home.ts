@@ -1,42 +1,19 @@
 /** A home with a tiny model in it, opened, and runs of it. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Type } from "typebox";
 import { onTestFinished } from "vitest";
-import { defineTool, type Tool } from "../../../src/adapters/tools/define-tool.ts";
 import type { ContractOverrides } from "../../../src/assistant/runs/run-request.ts";
 import { openHome } from "../../../src/boot/home.ts";
 import { openSurety } from "../../../src/boot/open-surety.ts";
 import type { Surety } from "../../../src/boot/opened-surety.ts";
 import { systemClock } from "../../../src/boot/system-clock.ts";
 import { systemRandomness } from "../../../src/boot/system-randomness.ts";
-import { USER_LABELS } from "../../../src/kernel/vocabulary/labels.ts";
 import { noApprover } from "../../../src/runtime/ports/approver.ts";
 import { readOk } from "../config/example-config.ts";
 import { temporaryHome } from "../temporary-home.ts";
 import { linkPackages } from "./llama-packages.ts";
+import { PROBE } from "./probe-tool.ts";
 import { TINY_CONTEXT, tinyGguf } from "./tiny-gguf.ts";
-
-/** Every kind of parameter, and short texts, so that noise is short. */
-export const PROBE: Tool = defineTool({
-  name: "probe.look",
-  description: "Look at something.",
-  parameters: Type.Object(
-    {
-      what: Type.String({ minLength: 1, maxLength: 24 }),
-      how: Type.Enum(["near", "far"]),
-      times: Type.Optional(Type.Integer({ minimum: 1, maximum: 99, default: 1 })),
-      places: Type.Optional(Type.Array(Type.String({ maxLength: 8 }), { maxItems: 3, default: [] })),
-      within: Type.Union([Type.Null(), Type.Number({ minimum: 0, maximum: 10 })]),
-      deep: Type.Boolean(),
-    },
-    { additionalProperties: false },
-  ),
-  ...{ risk: "read_only", idempotency: "read_only" },
-  plan: ({ what }) => ({ shown: `look at ${what}`, labels: USER_LABELS }),
-  run: ({ args }) => ({ ...args, places: [...args.places] }),
-  summarize: () => "looked",
-});
 
 export interface LocalSettings {
   readonly file?: Buffer;

@@ -1,7 +1,8 @@
 /** under the contract's grammar even random weights make whole and valid calls. */
 import { expect } from "vitest";
 import { verifies } from "../../requirements.ts";
-import { bundleOf, endOf, openLocal, PROBE, runLocal, STRICT, submitLocal } from "./local-home.ts";
+import { bundleOf, endOf, openLocal, runLocal, STRICT, submitLocal } from "./local-home.ts";
+import { PROBE } from "./probe-tool.ts";
 
 const RUNS = 12;
 

@@ -5,12 +5,13 @@
 export interface TinyModel {
   readonly seed?: number;
   readonly contextLength?: number;
+  /** Its width decides the size of the file: 128 for 300 kB. */
+  readonly feedForward?: number;
   /** In Jinja; absent: none. */
   readonly template?: string;
 }
 
 const DIMENSIONS = 64;
-const FEED_FORWARD = 128;
 const HEADS = 4;
 /** The bytes, the start and the end. */
 const VOCABULARY = 258;
@@ -21,14 +22,19 @@ type Entry = readonly [key: string, type: "u32" | "f32" | "bool" | "string" | "s
 export const TINY_CONTEXT = 32_768;
 const END_TOKEN = 257;
 
-export function tinyGguf({ seed = 1, contextLength = TINY_CONTEXT, template }: TinyModel = {}): Buffer {
+export function tinyGguf({
+  seed = 1,
+  contextLength = TINY_CONTEXT,
+  feedForward = 128,
+  template,
+}: TinyModel = {}): Buffer {
   const entries: readonly Entry[] = [
     ["general.architecture", "string", "llama"],
     ["general.name", "string", "tiny"],
     ["llama.context_length", "u32", contextLength],
     ["llama.embedding_length", "u32", DIMENSIONS],
     ["llama.block_count", "u32", 1],
-    ["llama.feed_forward_length", "u32", FEED_FORWARD],
+    ["llama.feed_forward_length", "u32", feedForward],
     ["llama.attention.head_count", "u32", HEADS],
     ["llama.attention.head_count_kv", "u32", HEADS],
     ["llama.attention.layer_norm_rms_epsilon", "f32", 1e-5],
@@ -44,11 +50,12 @@ export function tinyGguf({ seed = 1, contextLength = TINY_CONTEXT, template }: T
     ["tokenizer.ggml.add_bos_token", "bool", false],
     ...(template === undefined ? [] : [["tokenizer.chat_template", "string", template] as const]),
   ];
+  const tensors = tensorsOf(feedForward);
   const random = numbersFrom(seed);
   let offset = 0;
   const infos: Buffer[] = [];
   const weights: Buffer[] = [];
-  for (const [name, shape] of TENSORS) {
+  for (const [name, shape] of tensors) {
     infos.push(text(name), u32(shape.length), ...shape.map(u64), u32(0), u64(offset));
     const values = Float32Array.from({ length: shape.reduce((product, size) => product * size, 1) }, () =>
       name.includes("norm") ? 1 : (random() - 0.5) / 8,
@@ -57,25 +64,27 @@ export function tinyGguf({ seed = 1, contextLength = TINY_CONTEXT, template }: T
     weights.push(bytes);
     offset += bytes.length;
   }
-  const head = [Buffer.from("GGUF"), u32(3), u64(TENSORS.length), u64(entries.length)];
+  const head = [Buffer.from("GGUF"), u32(3), u64(tensors.length), u64(entries.length)];
   const metadata = entries.flatMap(([key, type, value]) => [text(key), encode(type, value)]);
   return Buffer.concat([padded(Buffer.concat([...head, ...metadata, ...infos])), ...weights]);
 }
 
-const TENSORS: readonly (readonly [name: string, shape: readonly number[]])[] = [
-  ["token_embd.weight", [DIMENSIONS, VOCABULARY]],
-  ["blk.0.attn_norm.weight", [DIMENSIONS]],
-  ["blk.0.attn_q.weight", [DIMENSIONS, DIMENSIONS]],
-  ["blk.0.attn_k.weight", [DIMENSIONS, DIMENSIONS]],
-  ["blk.0.attn_v.weight", [DIMENSIONS, DIMENSIONS]],
-  ["blk.0.attn_output.weight", [DIMENSIONS, DIMENSIONS]],
-  ["blk.0.ffn_norm.weight", [DIMENSIONS]],
-  ["blk.0.ffn_gate.weight", [DIMENSIONS, FEED_FORWARD]],
-  ["blk.0.ffn_up.weight", [DIMENSIONS, FEED_FORWARD]],
-  ["blk.0.ffn_down.weight", [FEED_FORWARD, DIMENSIONS]],
-  ["output_norm.weight", [DIMENSIONS]],
-  ["output.weight", [DIMENSIONS, VOCABULARY]],
-];
+function tensorsOf(feedForward: number): readonly (readonly [name: string, shape: readonly number[]])[] {
+  return [
+    ["token_embd.weight", [DIMENSIONS, VOCABULARY]],
+    ["blk.0.attn_norm.weight", [DIMENSIONS]],
+    ["blk.0.attn_q.weight", [DIMENSIONS, DIMENSIONS]],
+    ["blk.0.attn_k.weight", [DIMENSIONS, DIMENSIONS]],
+    ["blk.0.attn_v.weight", [DIMENSIONS, DIMENSIONS]],
+    ["blk.0.attn_output.weight", [DIMENSIONS, DIMENSIONS]],
+    ["blk.0.ffn_norm.weight", [DIMENSIONS]],
+    ["blk.0.ffn_gate.weight", [DIMENSIONS, feedForward]],
+    ["blk.0.ffn_up.weight", [DIMENSIONS, feedForward]],
+    ["blk.0.ffn_down.weight", [feedForward, DIMENSIONS]],
+    ["output_norm.weight", [DIMENSIONS]],
+    ["output.weight", [DIMENSIONS, VOCABULARY]],
+  ];
+}
 
 function encode(type: Entry[1], value: unknown): Buffer {
   const list = value as readonly never[];

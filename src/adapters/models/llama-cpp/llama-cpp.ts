@@ -40,6 +40,29 @@ export function llamaCpp(settings: LocalModelSettings, profile: Profile): ModelB
   };
 }
 
+/** A text begins and ends with tokens of its model. */
+const FRAMING_TOKENS = 8;
+
+/** The texts' vectors, one by one; a text longer than the window is cut. It takes its turn among the requests. */
+export async function embedTexts(
+  settings: LocalModelSettings,
+  texts: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly (readonly number[])[]> {
+  const vectors = await MODELS.use(settings, signal, async (loaded) => {
+    const context = await loaded.embeddings();
+    const found: (readonly number[])[] = [];
+    for (const text of texts) {
+      signal.throwIfAborted();
+      const tokens = loaded.model.tokenize(text).slice(0, settings.contextWindow - FRAMING_TOKENS);
+      found.push((await context.getEmbeddingFor(tokens)).vector);
+    }
+    return found;
+  });
+  signal.throwIfAborted();
+  return vectors ?? [];
+}
+
 async function inspect({
   modelPath,
   packageDirectory,

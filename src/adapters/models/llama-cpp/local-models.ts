@@ -204,8 +204,9 @@ class HeldModel implements Held {
   }
 
   async embeddings(): Promise<EmbeddingContext> {
-    const { threads } = this.#settings;
-    this.#embeddings ??= await this.model.createEmbeddingContext(threads === null ? {} : { threads });
+    const { threads, contextWindow } = this.#settings;
+    const options = { contextSize: contextWindow, batchSize: contextWindow, ...(threads === null ? {} : { threads }) };
+    this.#embeddings ??= await this.model.createEmbeddingContext(options);
     return this.#embeddings;
   }
 
