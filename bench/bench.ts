@@ -14,6 +14,7 @@ import { gateway } from "./figures/gateway.ts";
 import { growth } from "./figures/growth.ts";
 import { installSize } from "./figures/install-size.ts";
 import { manyRuns, manyStreamedRuns } from "./figures/many-runs.ts";
+import { memories } from "./figures/memories.ts";
 import { memory } from "./figures/memory.ts";
 import { sessions } from "./figures/sessions.ts";
 import { stepOverhead, streamedOverhead } from "./figures/step-overhead.ts";
@@ -38,6 +39,7 @@ const FIGURES: readonly Figure[] = [
   fullStore,
   sessions,
   conversation,
+  memories,
   toolCosts,
   firstRequestTokens,
   installSize,

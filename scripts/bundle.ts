@@ -64,7 +64,9 @@ await rename(MAKING, OUTPUT);
 
 async function open(input: Record<string, string> | string[]) {
   const resolve = { conditionNames: ["node", "import", "default"] };
-  return await rolldown({ platform: "node", input, resolve, plugins: [leanImports] });
+  // It finds the library for this system beside itself.
+  const external = ["sqlite-vec"];
+  return await rolldown({ platform: "node", input, resolve, external, plugins: [leanImports] });
 }
 
 async function bundle(input: Record<string, string>, options: OutputOptions): Promise<void> {

@@ -41,8 +41,17 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
   "S-3.3": {
     "tool-output": "Markers in tool output reach a model escaped.",
     "user-text": "Markers in user text reach a model escaped.",
-    inert:
-      "Escaped text holds no marker, however texts are joined (retrieved memory, once there is any, goes this way).",
+    inert: "Escaped text holds no marker, however texts are joined; retrieved memory goes this way.",
+  },
+  "S-5.1": {
+    ids: "Retrieved items carry stable ids: the same memory has the same id in every run, and in the trace.",
+    block: "They are injected in exactly the seed's block.",
+    prompt: "The block is in the system prompt.",
+  },
+  "S-5.2": {
+    recognised: "`[mem:<id>]` in an answer is recognised as a citation.",
+    checked: "It is checked against what the run retrieved; any other is shown as such.",
+    links: "A citation is shown as a link in the UI.",
   },
   "S-4.1": {
     "fs.read_text": "{path, max_bytes=20000}",

@@ -24,6 +24,7 @@ import { type ErasureServices, erasureOperations } from "./erasure/operations.ts
 import { type FeedServices, feedOperations } from "./events/operations.ts";
 import { type GovernanceServices, governanceOperations } from "./governance/operations.ts";
 import { type MediaServices, mediaOperations } from "./media/operations.ts";
+import { type MemoryServices, memoryOperations } from "./memory/operations.ts";
 import { type ModelServices, modelOperations } from "./models/operations.ts";
 import { type PolicyServices, policyOperations } from "./policy/operations.ts";
 import { type RunServices, runOperations } from "./runs/operations.ts";
@@ -42,6 +43,7 @@ export const OPERATIONS = [
   ...sessionOperations,
   ...erasureOperations,
   ...mediaOperations,
+  ...memoryOperations,
   ...deliveryOperations,
   ...feedOperations,
   ...verificationOperations,
@@ -66,6 +68,7 @@ export type Services = RunServices &
   SessionServices &
   ErasureServices &
   MediaServices &
+  MemoryServices &
   DeliveryServices &
   FeedServices &
   VerificationServices &

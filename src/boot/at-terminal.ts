@@ -5,6 +5,8 @@ import { openLiveTerminal } from "../adapters/terminal/live-terminal.ts";
 import { type OutputStream, type ProgressPrinter, progressPrinter } from "../adapters/terminal/progress-printer.ts";
 import { styleFor } from "../adapters/terminal/style.ts";
 import { type InputStream, terminalApprover } from "../adapters/terminal/terminal-approver.ts";
+import { visibleText } from "../adapters/terminal/visible-text.ts";
+import { excerptOf } from "../assistant/memory/retrieved-block.ts";
 import type { OperationClient } from "../assistant/operations.ts";
 import type { RunRecord } from "../kernel/journal/views/run-record.ts";
 import type { ApprovalId, RunId } from "../kernel/vocabulary/identifiers.ts";
@@ -71,7 +73,13 @@ export async function atTerminal(
       polled?.withdrawAll();
       if (record.outcome === null) return record;
       printer.finish(record);
-      if (!context.isJson) for (const hint of await capabilityHints(operations, record, said)) face.remark(hint);
+      if (!context.isJson) {
+        const hints = [
+          ...(await citationNotes(operations, runId, record)),
+          ...(await capabilityHints(operations, record, said)),
+        ];
+        for (const hint of hints) face.remark(hint);
+      }
       return record;
     };
     try {
@@ -86,6 +94,29 @@ export async function atTerminal(
   } finally {
     face.close();
   }
+}
+
+const NOTE_CHARS = 80;
+
+/** What the answer cites, each in a line: a terminal follows no link, so the command that shows it stands there. */
+async function citationNotes(
+  operations: OperationClient,
+  id: RunId,
+  { output }: Pick<RunRecord, "output">,
+): Promise<readonly string[]> {
+  if (!output.includes("[mem:")) return [];
+  const given = await operations.call("memory.given", { id });
+  if (!given.ok) return [];
+  const { memories, not_given } = given.value;
+  return [
+    ...memories
+      .filter(({ cited }) => cited)
+      .map(({ id: memory, text }) => {
+        const excerpt = text === null ? "forgotten" : excerptOf(text, [], NOTE_CHARS);
+        return `${memory}: ${visibleText(excerpt)} (surety memory show ${memory})`;
+      }),
+    ...not_given.map((memory) => `${memory}: this run was not given such a memory`),
+  ];
 }
 
 /** A terminal on which what goes on can be drawn again and again. */

@@ -19,14 +19,17 @@ import { type UntrustedMarks, untrustedMarks } from "../adapters/tools/fs/untrus
 import { inDirectory, type Workspace } from "../adapters/tools/fs/workspace.ts";
 import { workspaceInbox } from "../adapters/tools/fs/workspace-inbox.ts";
 import { httpTools } from "../adapters/tools/http/http-tools.ts";
+import { memoryTools } from "../adapters/tools/memory/memory-tools.ts";
 import { messageTools } from "../adapters/tools/message/message-send.ts";
 import { shellTools } from "../adapters/tools/shell/shell-tools.ts";
+import { ToolFailure } from "../adapters/tools/tool-failure.ts";
 import type { ReadAgentFile } from "../assistant/context/agent-file.ts";
 import { SubAgents } from "../assistant/subagents/sub-agents.ts";
 import type { Channel } from "../runtime/ports/channel.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Inbox } from "../runtime/ports/inbox.ts";
 import type { Marks } from "../runtime/ports/marks.ts";
+import type { MemoryAccess } from "../runtime/ports/memory.ts";
 import type { Sandbox } from "../runtime/ports/sandbox.ts";
 import type { Config } from "./config/config.ts";
 import { describedChannels } from "./configured-channels.ts";
@@ -37,6 +40,8 @@ export interface ToolSettings {
   readonly home: Home;
   readonly config: Config;
   readonly clock: Clock;
+  /** Absent: no home is open, and the tools are only described. */
+  readonly memory?: MemoryAccess;
   /** Absent: those of the config, to be described only. */
   readonly channels?: readonly Channel[];
   /** For what tools keep; absent: they are described only, or called by hand. */
@@ -90,7 +95,7 @@ export function describeBuiltInTools(settings: ToolSettings): readonly Tool[] {
 function toolsIn(
   workspace: Workspace,
   marks: UntrustedMarks,
-  { home, config, clock, channels = describedChannels(config), redactText }: ToolSettings,
+  { home, config, clock, memory = CLOSED_MEMORY, channels = describedChannels(config), redactText }: ToolSettings,
 ): readonly Tool[] {
   const { shell, http, search, maxTimeoutMs } = config.tools;
   return [
@@ -107,10 +112,19 @@ function toolsIn(
       searchUrl: search.url ?? null,
       redactText,
     }),
+    ...memoryTools(memory),
     ...messageTools({ workspace, channels, templates: config.tools.message.templates }),
     ...agentTools(new SubAgents(() => config.agents).list()),
   ];
 }
+
+const closed = (): never => {
+  throw new ToolFailure(
+    "invalid.request",
+    "Memories are in an open home: use surety memory search or surety memory add.",
+  );
+};
+const CLOSED_MEMORY: MemoryAccess = { remember: closed, search: closed };
 
 /** How long calls may take, as configured (O-1.1). */
 export function toolTimeouts({ tools: { timeoutMs, maxTimeoutMs } }: Config): ToolTimeouts {

@@ -30,6 +30,7 @@ export const COMMAND_CATALOGUE: readonly CatalogueRow[] = [
   ),
   row("Work", "forget", "remove what was said and done, for good", () => import("./commands/forget.ts")),
   row("Work", "schedule", "let the assistant work by itself, at times you set", () => import("./commands/schedule.ts")),
+  row("Work", "memory", "add, search, show and forget what the agents remember", () => import("./commands/memory.ts")),
   row("Work", "approvals", "list and answer questions that wait for you", () => import("./commands/approvals.ts")),
   row(
     "Work",

@@ -4,7 +4,7 @@ import { RequestLog } from "../assistant/logs/request-log.ts";
 import type { Redactor } from "../kernel/redaction/redact.ts";
 import { Defect } from "../kernel/vocabulary/defect.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
-import type { Log } from "../runtime/ports/log.ts";
+import type { Log, LogFields } from "../runtime/ports/log.ts";
 import { StoreError } from "../runtime/ports/store.ts";
 import type { ConfiguredParts } from "./configured-parts.ts";
 import type { Home } from "./home.ts";
@@ -18,6 +18,8 @@ export interface Logging {
   readonly requests: Pick<RequestLog, "called" | "asked" | "entries">;
   /** The settings that apply, and what knows the secrets. */
   use(now: Applying, redactor: Redactor): void;
+  /** Something works less well than it could. */
+  warn(event: string, fields: LogFields): void;
   close(): Promise<void>;
 }
 
@@ -39,6 +41,7 @@ export function openLogging({ logs: given, home, clock, config, onDefect }: Logg
       tools = now;
       logs.use(() => now().config.logging, redactor);
     },
+    warn: (event, fields) => logs.write("gateway", "warn", event, fields),
     close: () => {
       requests.close();
       return logs.flush();

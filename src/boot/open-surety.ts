@@ -57,6 +57,7 @@ import { openCheckpoints } from "./open-checkpoints.ts";
 import { openErasure } from "./open-erasure.ts";
 import { openGovernance } from "./open-governance.ts";
 import { openLogging } from "./open-logging.ts";
+import { type MemoryService, memoryLater, openMemory } from "./open-memory.ts";
 import { openRecords } from "./open-records.ts";
 import { openShadow } from "./open-shadow.ts";
 import type { Surety, SuretyOptions } from "./opened-surety.ts";
@@ -88,7 +89,10 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     };
     const [{ signing, checkpoints }, builtInTools, storedSecrets] = await Promise.all([
       sign(),
-      openBuiltInTools({ home, config, clock, redactText: (text) => now.redactor.redactText(text).text }),
+      openBuiltInTools({
+        ...{ home, config, clock, memory: memoryLater(() => memories) },
+        redactText: (text) => now.redactor.redactText(text).text,
+      }),
       openStoredSecrets(home, plainStore, random),
     ]);
     const { toolsFor, marks, readAgentFile, inbox } = builtInTools;
@@ -118,7 +122,12 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       const choice = findModel(ref);
       return choice.ok ? choice.model : null;
     };
+    const memories: MemoryService = openMemory({
+      ...{ store, clock, random, redactor, settings: () => now, warn: logging.warn },
+      isBusy: () => runtime.isBusy,
+    });
     const sessionContext = new SessionContext({
+      memories,
       ...{ store, texts, limitsOf, readAgentFile, redactor, model: configuredModel, clock },
       idleMs: () => now.config.sessions.idleMs,
       get toolbox() {
@@ -319,7 +328,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       schedule,
       events,
       operations: bindOperations({
-        ...{ assistant, approvals, capabilities, marks, store, clock, sessions, media, secrets, chat },
+        ...{ assistant, approvals, capabilities, marks, memories, store, clock, sessions, media, secrets, chat },
         ...{ compaction, delivery, shadow, schedule, feed, access, configuration, ...administration, ...erasure },
         governance: governance.service,
         get toolbox() {
@@ -349,6 +358,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
           messages.close();
           await shadow.stop();
           await schedule.stop();
+          await memories.close();
           await Promise.all([runtime.stop(graceMs), delivery.stop(graceMs), administration.conformance.close()]);
           await erasure.settle();
           await governance.close(runtime.isIntact);

@@ -16,6 +16,7 @@ import { IMPORT_WRITES } from "./imports.ts";
 import { JOB_WRITES } from "./jobs.ts";
 import { LedgerAppender } from "./ledger.ts";
 import { MEDIA_WRITES } from "./media.ts";
+import { MEMORY_WRITES } from "./memories.ts";
 import { OUTBOX_WRITES } from "./outbox.ts";
 import type { PackedWrite } from "./packed-writes.ts";
 import { PAIRING_WRITES } from "./pairings.ts";
@@ -39,6 +40,7 @@ const WRITES: WriteHandlers<Exclude<Write["type"], "append-entries" | "reserve-s
   ...IMPORT_WRITES,
   ...ACCESS_WRITES,
   ...MEDIA_WRITES,
+  ...MEMORY_WRITES,
   ...SECRET_WRITES,
   ...GHOST_WRITES,
   ...ERASURE_WRITES,

@@ -26,7 +26,8 @@ export const lockFile = (home: string): string => join(home, "lock.db");
 export function connectWriter(file: string, busyTimeoutMs: number): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: busyTimeoutMs });
   try {
-    // fullfsync: on macOS, a plain fsync leaves the bytes in the drive's cache.
+    // fullfsync: on macOS, a plain fsync leaves the bytes in the drive's cache. secure_delete: what is erased is overwritten,
+    // and so is what the index of memories moves elsewhere.
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;
        PRAGMA wal_autocheckpoint = ${WAL_PAGES}; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000;
@@ -42,6 +43,13 @@ export function connectWriter(file: string, busyTimeoutMs: number): DatabaseSync
 export function connectReader(file: string): DatabaseSync {
   if (isAtRest(file)) return connectUnchanged(file);
   return new DatabaseSync(file, { readOnly: true, timeout: READ_TIMEOUT_MS });
+}
+
+/** Code of our own choice may be added to it (`vector-search.ts`). */
+export function connectExtensibleReader(file: string): DatabaseSync {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: READ_TIMEOUT_MS, allowExtension: true });
+  db.enableLoadExtension(false);
+  return db;
 }
 
 /** Neither reads nor makes the files beside the database. */

@@ -8,6 +8,7 @@ import { checkEraseContent } from "../../runtime/erasure/erasure-rules.ts";
 import type { ErasedRun, PendingErasure, SessionMedia } from "../../runtime/ports/stored-erasure.ts";
 import { type Prepare, type Tables, toBytes, toHex } from "./connection.ts";
 import { eraseBodiesOf } from "./journal.ts";
+import { forgetMemoriesOf } from "./memories.ts";
 import { record } from "./recorded-rows.ts";
 import { FIRST_ENDED_STATUS, runPosition, sessionPosition } from "./runs.ts";
 import { mayWrite, type Transaction, type WriteHandlers } from "./transaction.ts";
@@ -40,6 +41,7 @@ export const ERASURE_WRITES: WriteHandlers<"erase-content" | "finish-erasure"> =
     if (!mayWrite(checkEraseContent(hasOpenRun, isSending))) return;
     for (const run of runs) {
       eraseRun(transaction, session, run, at);
+      forgetMemoriesOf(transaction, run.runId, at, actor);
       appendRefs(run.refs, (refs) =>
         appendLedger({ kind: "body.erased", ts: at, actor, data: { refs, runId: run.runId } }),
       );

@@ -12,6 +12,7 @@ import { GOVERNANCE_LISTS } from "./governance.ts";
 import { HOME_STATE_LISTS } from "./home-state.ts";
 import { JOB_LISTS } from "./jobs.ts";
 import { LEDGER_LISTS } from "./ledger.ts";
+import { MEMORY_LISTS } from "./memories.ts";
 import { OUTBOX_LISTS } from "./outbox.ts";
 import { PAIRING_LISTS } from "./pairings.ts";
 import { RECORDED_ROW_LISTS } from "./recorded-rows.ts";
@@ -34,6 +35,7 @@ const LISTS = {
   ...GHOST_LISTS,
   ...GOVERNANCE_LISTS,
   ...JOB_LISTS,
+  ...MEMORY_LISTS,
 };
 
 export type ListName = keyof typeof LISTS;

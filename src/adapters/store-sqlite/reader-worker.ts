@@ -2,15 +2,18 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { backUp } from "./backup.ts";
-import { connectReader, preparing } from "./connection.ts";
+import { connectExtensibleReader, preparing } from "./connection.ts";
 import { readList } from "./list-reads.ts";
 import { failureOf } from "./sqlite-failure.ts";
 import type { ReaderReply, ReaderRequest } from "./thread-messages.ts";
+import { loadVectorSearch } from "./vector-search.ts";
 
 if (parentPort === null) throw new Defect("the reader runs as a thread only");
 const port = parentPort;
 const { file } = workerData as { readonly file: string };
-const prepare = preparing(connectReader(file));
+const db = connectExtensibleReader(file);
+const prepare = preparing(db);
+let loading: Promise<void> | null = null;
 
 port.on("message", (request: ReaderRequest) => {
   answer(request).then(
@@ -25,5 +28,9 @@ function reply(message: ReaderReply): void {
 
 async function answer(request: ReaderRequest): Promise<unknown> {
   if ("backupTo" in request) return await backUp(file, request.backupTo);
+  if (request.list === "nearestMemories") {
+    loading ??= loadVectorSearch(db);
+    await loading;
+  }
   return readList(prepare, request.list, request.args);
 }

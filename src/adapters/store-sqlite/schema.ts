@@ -20,6 +20,7 @@ import { JOB_TABLES } from "./jobs.ts";
 import { JOURNAL_TABLES } from "./journal.ts";
 import { LEDGER_TABLES, LedgerAppender } from "./ledger.ts";
 import { MEDIA_TABLES } from "./media.ts";
+import { MEMORY_TABLES } from "./memories.ts";
 import { OUTBOX_TABLES } from "./outbox.ts";
 import { PAIRING_TABLES } from "./pairings.ts";
 import { RECORDED_ROW_TABLES, recordEarlierRows } from "./recorded-rows.ts";
@@ -32,7 +33,7 @@ import { SPEND_TABLES } from "./spend.ts";
 /** "sure" in ASCII: tells our databases from others. */
 export const APPLICATION_ID = 0x73757265;
 
-export const SCHEMA_VERSION = 18;
+export const SCHEMA_VERSION = 19;
 
 const META_TABLES: Tables = {
   1: "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
@@ -60,6 +61,7 @@ const SUBJECTS: readonly Tables[] = [
   ERASURE_TABLES,
   GOVERNANCE_TABLES,
   JOB_TABLES,
+  MEMORY_TABLES,
 ];
 
 const FIRST_WITH_RECORDS = 9;

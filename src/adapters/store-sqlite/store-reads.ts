@@ -21,6 +21,7 @@ import { headOf, readBodies, readEntries } from "./journal.ts";
 import { lastLedgerSeq, ledgerHead } from "./ledger.ts";
 import { type ListArguments, type ListName, type ListResult, readList } from "./list-reads.ts";
 import { findMedia, waitingMedia } from "./media.ts";
+import { findMemory, findMemoryLike, hasMemories } from "./memories.ts";
 import { findDelivery, findInbound } from "./outbox.ts";
 import { findPairing, findPairingByCode } from "./pairings.ts";
 import { findRun, findRunByKey, findRunByMessage, findRunIds, firstRunOf, sessionPosition } from "./runs.ts";
@@ -112,6 +113,9 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     latestGhostOf: (subject) => reading.read((prepare) => latestGhostOf(prepare, subject)),
     pendingErasures: () => reading.read(pendingErasures),
     mediaOf: (sessionId) => reading.read((prepare) => mediaOf(prepare, sessionId)),
+    hasMemories: () => reading.read(hasMemories),
+    findMemory: (id) => reading.read((prepare) => findMemory(prepare, id)),
+    findMemoryLike: (contentHash) => reading.read((prepare) => findMemoryLike(prepare, contentHash)),
     ledgerHead: () => reading.read((prepare) => ledgerHead(prepare, homeId)),
 
     // A few rows by an index: less than the way to the reader thread.
@@ -149,6 +153,11 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     listSlots: (jobId, page) => list("listSlots", jobId, page),
     recordedRows: (table, page) => list("recordedRows", table, page),
     spendTotals: (period) => list("spendTotals", period),
+    listMemories: (filter, page) => list("listMemories", filter, page),
+    searchMemories: (terms, filter, limit) => list("searchMemories", terms, filter, limit),
+    nearestMemories: (model, vector, filter, limit) => list("nearestMemories", model, vector, filter, limit),
+    unembeddedMemories: (model, limit) => list("unembeddedMemories", model, limit),
+    memoryUses: (id, page) => list("memoryUses", id, page),
     // The last entries, which every start looks at, are read sooner than the reader thread starts.
     readLedger: async (after, limit) => await (await listLedger(after))("readLedger", after, limit),
     readLedgerLines: async (after, limit) => await (await listLedger(after))("readLedgerLines", after, limit),

@@ -18,6 +18,7 @@ import { truncateOutput } from "../../kernel/vocabulary/truncate-output.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import type {
   Arguments,
+  AskingRun,
   CallContext,
   Planned,
   RegisteredTool,
@@ -76,10 +77,10 @@ export function createToolbox(tools: readonly Tool[], options: ToolboxOptions): 
       current = indexTools([...current.sorted, tool]);
     },
     nameOf: (name) => current.registered.get(name)?.tool.name ?? null,
-    async plan(name, given) {
+    async plan(name, given, by) {
       const found = current.registered.get(name);
       if (found === undefined) return { ok: false, tool: name, error: toolErrorOf(notFound(name, current.sorted)) };
-      return await planner(found, given);
+      return await planner(found, given, by);
     },
     async run(planned, context) {
       const tool = current.registered.get(planned.tool)?.tool;
@@ -125,10 +126,14 @@ function createPlanner(options: ToolboxOptions) {
       plan: { ...emptyPlan, ...outline.plan },
     };
   };
-  return async ({ tool, alias, readArguments }: Registration, given: unknown): Promise<Planned | Unplannable> => {
+  return async (
+    { tool, alias, readArguments }: Registration,
+    given: unknown,
+    by: AskingRun | undefined,
+  ): Promise<Planned | Unplannable> => {
     try {
       const args = readArguments(given, alias);
-      return complete(tool, args, await tool.plan(args));
+      return complete(tool, args, await tool.plan(args, by));
     } catch (thrown) {
       return { ok: false, tool: tool.name, error: errorOf(thrown, options) };
     }

@@ -6,7 +6,7 @@
 import type { Static, TObject } from "typebox";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { IdempotencyClass, RiskClass } from "../../kernel/vocabulary/risk.ts";
-import type { CallContext, Planned } from "../../runtime/ports/toolbox.ts";
+import type { AskingRun, CallContext, Planned } from "../../runtime/ports/toolbox.ts";
 
 /** Another name for the tool, and how its arguments map to ours. */
 export interface ToolAlias {
@@ -52,7 +52,8 @@ export interface Tool<Parameters extends TObject = TObject> {
   readonly mayOnlyRead: boolean;
   /** Some calls ask whatever the rules allow. For `surety policy`. */
   readonly mayAskAlways: boolean;
-  plan(args: ArgumentsOf<Parameters>): CallOutline | Promise<CallOutline>;
+  /** `by`: the run that asks; absent: the call is in no run. */
+  plan(args: ArgumentsOf<Parameters>, by?: AskingRun): CallOutline | Promise<CallOutline>;
   run(
     call: {
       readonly args: ArgumentsOf<Parameters>;

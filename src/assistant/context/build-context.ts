@@ -1,6 +1,6 @@
 /**
  * Everything a model is sent at the beginning of a run, in the fixed order of P-2.1: base prompt, agent prompt and the
- * workspace's AGENTS.md, channel policy, context (protocol, what the session remembers, its latest turns), the message. A pure function, so the same session gives the same prompt.
+ * workspace's AGENTS.md, channel policy, context (protocol, what the session notes, what was retrieved, its latest turns), the message. A pure function, so the same session gives the same prompt.
  *
  * C1. Turns are taken from the newest backwards, within the limits of turns, characters and tokens; the first that does not
  *     fit ends the history. The newest turn's words are always there.
@@ -18,6 +18,7 @@ import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
 import type { RegisteredTool, Toolbox } from "../../runtime/ports/toolbox.ts";
 import type { Acceptance, ManifestLayer, OpeningItem, PromptManifest } from "../../runtime/run/acceptance.ts";
+import type { RetrievedBlock } from "../memory/retrieved-block.ts";
 import { AGENT_FILE, type AgentFileText } from "./agent-file.ts";
 import type { ContextLimits } from "./context-limits.ts";
 import type { PromptLayer } from "./prompt-texts.ts";
@@ -31,6 +32,8 @@ export interface ContextParts {
   readonly agentFile?: AgentFileText | string | null;
   /** What the session remembers; null: nothing. */
   readonly context: { readonly text: string; readonly revision: number; readonly labels: Labels } | null;
+  /** The memories that were found for the message; absent: none. */
+  readonly retrieved?: RetrievedBlock | null;
   /** Of a conversation that the client keeps; absent: none. */
   readonly supplied?: SuppliedTexts | null;
   /** Oldest first. */
@@ -70,9 +73,11 @@ export function buildContext(parts: ContextParts): BuiltContext {
     .slice(0, parts.turns.length - history.turns.length)
     .filter(({ position }) => parts.summarizedThrough === 0 || position > parts.summarizedThrough);
   const contextRef = context === null ? null : keep(context.text);
+  const { retrieved = null } = parts;
+  const retrievedRef = retrieved === null ? null : keep(retrieved.text);
   const opening: OpeningItem[] = [
     ...withAgentFile(system.map(promptItem), fileRef === null ? null : { role: "system", ref: fileRef }, system),
-    ...(contextRef === null ? [] : [{ role: "system", ref: contextRef } as const]),
+    ...[contextRef, retrievedRef].flatMap((ref) => (ref === null ? [] : [{ role: "system", ref } as const])),
     ...(instructions === null ? [] : [{ role: "system", ref: instructions.ref } as const]),
     ...history.turns.flatMap((turn) => turnItems(turn, limits, keep)),
     ...supplied.map(({ role, ref }) => ({ role, ref })),
@@ -92,6 +97,7 @@ export function buildContext(parts: ContextParts): BuiltContext {
       ...(context === null || contextRef === null
         ? []
         : [{ layer: "context", ref: contextRef, revision: context.revision, tokens: contextTokens } as const]),
+      ...(retrieved === null || retrievedRef === null ? [] : [memoryLayer(retrieved, retrievedRef, countTokens)]),
       ...(history.turns.length === 0
         ? []
         : [{ layer: "history", turns: history.turns.map(({ id }) => id), tokens: history.tokens } as const]),
@@ -120,7 +126,7 @@ export function buildContext(parts: ContextParts): BuiltContext {
     manifest,
     labels: [
       ...(file === null ? [] : [file.labels]),
-      ...(context === null ? [] : [context.labels]),
+      ...[context, retrieved].flatMap((part) => (part === null ? [] : [part.labels])),
       ...history.turns.map(({ labels }) => labels),
     ].reduce<Labels | null>((joined, labels) => (joined === null ? labels : joinLabels(joined, labels)), null),
   };
@@ -168,6 +174,14 @@ function fileLayer(
 ): ManifestLayer {
   const tokens = countTokens(text);
   return { layer: "agent", file: AGENT_FILE, ref, sha256: hashBytes(text), tokens, integrity, isCut };
+}
+
+function memoryLayer(
+  { items, text }: RetrievedBlock,
+  ref: BodyRef,
+  countTokens: (text: string) => number,
+): ManifestLayer {
+  return { layer: "memory", ref, memories: items.map(({ id }) => id), tokens: countTokens(text) };
 }
 
 function suppliedLayer(history: SuppliedTexts["history"], countTokens: (text: string) => number): ManifestLayer {

@@ -4,7 +4,7 @@
 import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import { MINIMUM_OUTPUT_TOKENS } from "../../kernel/contract/preflight.ts";
 import type { Redactor } from "../../kernel/redaction/redact.ts";
-import type { SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import type { RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { CLEAN_LABELS, joinLabels, type Labels } from "../../kernel/vocabulary/labels.ts";
 import {
   condensedPosition,
@@ -12,15 +12,18 @@ import {
   readCheckpoint,
   summaryIn,
 } from "../../runtime/checkpoint/session-checkpoint.ts";
+import { memoryOwner } from "../../runtime/memory/memory-owner.ts";
 import { ESTIMATED_TOKENS } from "../../runtime/model/estimate-tokens.ts";
 import type { Clock } from "../../runtime/ports/clock.ts";
 import type { ConfiguredModel } from "../../runtime/ports/model-backend.ts";
-import type { PlacedRun, Store } from "../../runtime/ports/store.ts";
+import type { PlacedRun, Store, StoredRun } from "../../runtime/ports/store.ts";
 import type { RunRange, StoredSession } from "../../runtime/ports/stored-session.ts";
 import type { Toolbox } from "../../runtime/ports/toolbox.ts";
 import { contractOf, readBodiesOf, readWholeJournal } from "../../runtime/run/read-run.ts";
 import { COMPACTION_SOURCE } from "../../runtime/run/run-rules.ts";
 import type { RunPorts } from "../../runtime/run-ports.ts";
+import type { Memories } from "../memory/memories.ts";
+import type { RetrievedBlock } from "../memory/retrieved-block.ts";
 import { type AgentFileText, agentFileText, type ReadAgentFile } from "./agent-file.ts";
 import {
   type BuiltContext,
@@ -37,7 +40,7 @@ import type { PromptTexts } from "./prompt-texts.ts";
 import { type SessionTurn, turnOf } from "./session-turn.ts";
 import { suppliedTexts } from "./supplied-context.ts";
 
-const NOTHING_SAID = { context: null, turns: [], summarizedThrough: 0 };
+const NOTHING_SAID = { context: null, turns: [], summarizedThrough: 0, writtenBy: null };
 /** These ask about the model or a text alone, whatever the workspace says. */
 const PLAIN_SOURCES: readonly string[] = [COMPACTION_SOURCE, "conformance", "run"];
 /** The labels a run that continues the session begins with, for an explanation: those of all that may be sent to it. */
@@ -73,6 +76,8 @@ export interface SessionContextParts {
   readonly model: (ref: string) => ConfiguredModel | null;
   readonly clock: Pick<Clock, "monotonicMs" | "wake">;
   readonly idleMs: () => number;
+  /** Absent: nothing is retrieved. */
+  readonly memories?: Pick<Memories, "retrieve">;
 }
 
 /** The latest runs have any position. */
@@ -93,10 +98,12 @@ export class SessionContext {
     const limits = limitsOf(run.agentId);
     const continuesSession = acceptance.continuesSession !== undefined;
     const agentFile = PLAIN_SOURCES.includes(run.source) ? null : await this.#agentFile(limits);
-    if (!continuesSession && agentFile === null) return acceptance;
-    const { context, turns, summarizedThrough } = continuesSession
+    const { context, turns, summarizedThrough, writtenBy } = continuesSession
       ? await this.read(run.sessionId, limits)
       : NOTHING_SAID;
+    const message = bodies.read(acceptance.event.messageRef) ?? "";
+    const retrieved = await this.#retrieve(run, message, writtenBy);
+    if (!continuesSession && agentFile === null && retrieved === null) return acceptance;
     const contract = contractOf(run);
     const isLasting = acceptance.opening.some((item) => item.role === "system" && "id" in item && item.isQuotable);
     const { event } = acceptance;
@@ -105,11 +112,11 @@ export class SessionContext {
     const countTokens = (model?.tokens ?? ESTIMATED_TOKENS).count;
     const parts: ContextParts = {
       system: texts.layers(run.agentId, contract.channelClass, isLasting),
-      ...{ agentFile, context, turns, summarizedThrough, limits },
+      ...{ agentFile, context, retrieved, turns, summarizedThrough, limits },
       supplied: suppliedTexts(acceptance.supplied ?? null, (ref) => bodies.read(ref)),
       message: {
         ref: event.messageRef,
-        text: bodies.read(event.messageRef) ?? "",
+        text: message,
         images: seenBy(model?.vision, event.media ?? []),
       },
       offered: offeredTools(toolbox, contract),
@@ -120,10 +127,23 @@ export class SessionContext {
     const built = withinWindow(parts, contract.contextBudget);
     const labels = built.labels === null ? event.labels : joinLabels(event.labels, built.labels);
     const { opening, prompt, manifest } = built;
+    const items = (retrieved?.items ?? []).filter(() => manifest.layers.some(({ layer }) => layer === "memory"));
     const through = await this.#trimsThrough(run.sessionId, turns, limits, countTokens);
     const trims = through === null ? {} : { trimsThrough: through };
-    return { ...acceptance, event: { ...event, labels, prompt }, opening, manifest, ...trims };
+    return { ...acceptance, event: { ...event, labels, prompt, retrieved: [...items] }, opening, manifest, ...trims };
   };
+
+  /** For the message of a person; a delegated run sees its task alone. `writtenBy`: the summary that the prompt holds. */
+  async #retrieve(run: StoredRun, message: string, writtenBy: RunId | null): Promise<RetrievedBlock | null> {
+    const { agentId, sessionId, source, parentRunId } = run;
+    const { store, memories } = this.#parts;
+    if (memories === undefined || PLAIN_SOURCES.includes(source) || parentRunId !== null) return null;
+    return await memories.retrieve(
+      message,
+      async () => ({ agentId, owner: await memoryOwner(store, sessionId, contractOf(run).channelClass) }),
+      (memory) => memory.source !== null && memory.source.runId === writtenBy,
+    );
+  }
 
   async #agentFile({ agentFileChars }: ContextLimits): Promise<AgentFileText | string | null> {
     const { readAgentFile, redactor } = this.#parts;
@@ -150,7 +170,7 @@ export class SessionContext {
   async read(
     sessionId: SessionId,
     limits: ContextLimits,
-  ): Promise<Pick<ContextParts, "context" | "turns" | "summarizedThrough">> {
+  ): Promise<Pick<ContextParts, "context" | "turns" | "summarizedThrough"> & { readonly writtenBy: RunId | null }> {
     const { store } = this.#parts;
     const checkpoint = await readCheckpoint(store, sessionId);
     const between = { after: checkpoint.condensedThrough, before: LATEST };
@@ -164,6 +184,7 @@ export class SessionContext {
       context: text === null ? null : { text, revision: checkpoint.revision, labels },
       turns: turns.filter(({ erasedAt }) => erasedAt === undefined),
       summarizedThrough: condensedPosition(checkpoint),
+      writtenBy: summary?.writtenBy ?? null,
     };
   }
 
@@ -241,11 +262,9 @@ function hasSameCuts(one: ContextLimits, other: ContextLimits): boolean {
   return one === other || CUTS.every((cut) => one[cut] === other[cut]);
 }
 
-/** A model with a small window is sent fewer turns rather than none of the message. */
-function withinWindow(
-  parts: ContextParts,
-  { contextWindow, reservedSynthesis }: ExecutionContract["contextBudget"],
-): BuiltContext {
+/** A model with a small window is sent fewer turns, and then no memories, rather than none of the message. */
+function withinWindow(parts: ContextParts, contextBudget: ExecutionContract["contextBudget"]): BuiltContext {
+  const { contextWindow, reservedSynthesis } = contextBudget;
   const most = contextWindow - Math.max(reservedSynthesis, MINIMUM_OUTPUT_TOKENS);
   let { maxTurns } = parts.limits;
   let built = buildContext(parts);
@@ -253,5 +272,7 @@ function withinWindow(
     maxTurns = Math.min(maxTurns, parts.turns.length) - 1;
     built = buildContext({ ...parts, limits: { ...parts.limits, maxTurns: Math.max(0, maxTurns) } });
   }
-  return built;
+  return built.prompt.tokens > most && parts.retrieved
+    ? withinWindow({ ...parts, retrieved: null }, contextBudget)
+    : built;
 }

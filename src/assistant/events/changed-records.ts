@@ -69,6 +69,12 @@ function recordsIn(write: Write): readonly ChangedRecord[] {
       return [one("session", write.sessionId)];
     case "erase-content":
       return [one("session", write.sessionId), ...write.runs.map(({ runId }) => one("run", runId))];
+    case "add-memory":
+      return [one("memory", write.memory.id)];
+    case "forget-memory":
+      return write.draft.data.memoryIds.map((id) => one("memory", id));
+    case "use-memories":
+      return [...write.retrieved, ...write.cited].map((id) => one("memory", id));
     case "request-capability":
     case "decide-capability":
       return [one("capability", write.draft.data.sessionId)];

@@ -27,6 +27,7 @@ export const RECORD_KINDS = [
   "ghost",
   "governance",
   "job",
+  "memory",
 ] as const;
 export type RecordKind = (typeof RECORD_KINDS)[number];
 

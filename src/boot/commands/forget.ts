@@ -1,18 +1,20 @@
-/** `surety forget RUN|SESSION`: removes content for good. */
+/** `surety forget RUN|SESSION|MEMORY`: removes content for good. */
 import type { OperationClient, ResultOf } from "../../assistant/operations.ts";
-import { asSessionId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
+import { asMemoryId, asSessionId, type RunId } from "../../kernel/vocabulary/identifiers.ts";
 import { BootError } from "../boot-error.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { valueIn, withOperations } from "../connect-assistant.ts";
 import { findSession } from "../find-session.ts";
 import { findRun, withHome } from "../read-home.ts";
+import { forgetMemory } from "./forget-memory.ts";
 
 export const command: Command = {
-  summary: "remove the content of a run or a conversation for good; its chain still verifies",
-  arguments: ["RUN|SESSION"],
+  summary: "remove the content of a run, a conversation or a memory for good; chains still verify",
+  arguments: ["RUN|SESSION|MEMORY"],
   examples: ["surety forget run_0123", "surety forget session_0123", "surety forget holiday"],
   async run(context) {
     const [named = ""] = context.arguments;
+    if (named.startsWith("mem_")) return await forgetMemory(context, asMemoryId(named));
     const runId = await findRunId(context, named);
     await withOperations(context, async (operations) => {
       const { id, forgotten } =

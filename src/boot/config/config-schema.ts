@@ -288,6 +288,13 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
     windowRuns: z.exactOptional(integer(3, 1000)),
     freezeRuns: z.exactOptional(integer(0, 100_000)),
   }),
+  memory: section({
+    maxItems: z._default(integer(0, 50), DEFAULT.memory.maxItems),
+    maxTokens: z._default(integer(50, 100_000), DEFAULT.memory.maxTokens),
+    embeddingModel: z.optional(
+      matching(/^[a-z0-9][a-z0-9_-]{0,63}:[^\s\p{Cc}]{1,200}$/u, 'must have the form "provider:model"'),
+    ),
+  }),
   redaction: section({ emails: flag(DEFAULT.redaction.emails), phones: flag(DEFAULT.redaction.phones) }),
   logging: section({
     maxBytes: z._default(integer(65_536, 2 ** 40), DEFAULT.logging.maxBytes),

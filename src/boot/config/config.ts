@@ -138,6 +138,14 @@ export interface Config {
   readonly channels: Readonly<Record<string, ChannelSettings>>;
   readonly budgets: Budgets;
   readonly governance: GovernanceSettings;
+  readonly memory: {
+    /** Memories that a prompt is given by itself; 0: none. */
+    readonly maxItems: number;
+    /** Of the block that holds them. */
+    readonly maxTokens: number;
+    /** `provider:model`; absent: memories are found by their words alone. */
+    readonly embeddingModel?: string | undefined;
+  };
   readonly redaction: { readonly emails: boolean; readonly phones: boolean };
   /** Of one log: the bytes of a file, and how many files are kept. */
   readonly logging: { readonly maxBytes: number; readonly maxFiles: number };

@@ -13,14 +13,18 @@ const { allowDomains: _, ...kernelPolicy } = DEFAULT_POLICY;
 
 /** One by one, so that a tool that is added later is denied until the operator lists it. */
 const BUILT_IN_TOOLS: readonly string[] = (
-  "agent.delegate fs.delete fs.edit fs.list_dir fs.read_text fs.search fs.stat fs.write_text http.get message.draft message.send " +
-  "shell.exec web.search"
+  "agent.delegate fs.delete fs.edit fs.list_dir fs.read_text fs.search fs.stat fs.write_text http.get memory.remember " +
+  "memory.search message.draft message.send shell.exec web.search"
 ).split(" ");
 
-/** The kernel's for the built-in tools, plus reading the workspace for external channels: no commands, pages or changes. */
+/**
+ * The kernel's for the built-in tools, plus reading the workspace for external channels: no commands, pages or changes. Who
+ * sits at this machine and says "remember …" is not asked whether that is meant, until untrusted text was read.
+ */
 const DEFAULT_POLICY_SETTINGS: PolicySettings = {
   ...kernelPolicy,
   allow: [...BUILT_IN_TOOLS],
+  exceptions: [...kernelPolicy.exceptions, { tool: "memory.remember", channel: "cli_local", decision: "allow" }],
   channels: {
     ...kernelPolicy.channels,
     external_message: ["fs.list_dir", "fs.read_text", "fs.search", "fs.stat"],
@@ -46,6 +50,7 @@ export const DEFAULT_CONFIG: Config = {
   channels: {},
   budgets: {},
   governance: { enabled: false },
+  memory: { maxItems: 5, maxTokens: 600 },
   redaction: { emails: false, phones: false },
   logging: { maxBytes: 5_242_880, maxFiles: 5 },
   telemetry: { prometheus: false },

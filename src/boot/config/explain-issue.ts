@@ -29,7 +29,7 @@ function isOtherForm({ code, path }: Issue): boolean {
 }
 
 /** Of things that this version has not. */
-const LATER: readonly string[] = ["mcp", "memory", "scheduler", "skills"];
+const LATER: readonly string[] = ["mcp", "skills"];
 
 function unknownKey(path: ConfigPath, key: string, known: readonly string[]): Finding {
   if (path.length === 0 && LATER.includes(key)) {

@@ -136,6 +136,8 @@ export const LedgerDataSchemas = {
     },
     closed,
   ),
+  /** The one that was named, and those that it had superseded. */
+  "memory.forgotten": Type.Object({ memoryIds: Type.Array(Text, { minItems: 1 }) }, closed),
   /** Content that was removed for good. Of a run, or of what a session holds beside its runs; older entries name neither. */
   "body.erased": Type.Object(
     {

@@ -21,7 +21,7 @@ export interface CondenseContext {
 /** For the transaction that ends the run; none when there is no usable answer. */
 export function condenseWrites(
   { runId, condenses, checkpoint, transcript, read, countTokens }: CondenseContext,
-  { decided, result, ts, labels }: StatementOf<"TERMINATE">,
+  { decided, result, seq, ts, labels }: StatementOf<"TERMINATE">,
 ): readonly Write[] {
   if (decided.outcome !== "COMPLETED_CHAT_ONLY" || result?.type !== "run.answered") return [];
   const text = (read(result.ref) ?? "").trim();
@@ -37,5 +37,5 @@ export function condenseWrites(
     turns,
     through,
   };
-  return checkpoint.condense(summary, trims);
+  return checkpoint.condense(summary, trims, seq);
 }

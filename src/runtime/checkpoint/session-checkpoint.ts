@@ -7,10 +7,13 @@ import type { StatementOf } from "../../kernel/journal/chain.ts";
 import { applyNotes, type CheckpointState, EMPTY_CHECKPOINT } from "../../kernel/protocol/checkpoint-state.ts";
 import type { NotesPatch } from "../../kernel/protocol/notes.ts";
 import { canonicalJson } from "../../kernel/vocabulary/canonical-json.ts";
-import type { BodyRef, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
+import { cutText } from "../../kernel/vocabulary/cut-text.ts";
+import type { BodyRef, MemoryId, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { CLEAN_LABELS, joinLabels, type Labels } from "../../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
+import { MAX_MEMORY_CHARS, memoryHash, memoryIdOf } from "../memory/memory-rules.ts";
 import type { Store, Write } from "../ports/store.ts";
+import type { MemoryKind } from "../ports/stored-memory.ts";
 import type { StoredCheckpoint } from "../ports/stored-session.ts";
 
 export interface NotedState extends Omit<CheckpointState, "capabilitiesGranted" | "capabilitiesPending"> {
@@ -78,15 +81,28 @@ export async function readCheckpoint(
   return found === null || found === "forged" ? UNWRITTEN : found;
 }
 
+/** The run that writes, for what it adds to memory. */
+export interface RememberingRun {
+  readonly runId: RunId;
+  readonly agentId: string;
+  /** See `NewMemory`. */
+  readonly owner: string | null;
+}
+
+/** The newest stay. */
+const MAX_MEMORY_REFS = 256;
+
 export class SessionCheckpoint {
   readonly #sessionId: SessionId;
+  readonly #run: RememberingRun;
   readonly #trimsThrough: number | null;
   #stored: StoredCheckpoint;
   #noted: NotedState;
 
   /** `trimsThrough`: how far `condense_now` of this run trims; null: there is nothing to trim. */
-  constructor(sessionId: SessionId, stored: StoredCheckpoint, trimsThrough: number | null) {
+  constructor(sessionId: SessionId, stored: StoredCheckpoint, trimsThrough: number | null, run: RememberingRun) {
     this.#sessionId = sessionId;
+    this.#run = run;
     this.#trimsThrough = trimsThrough;
     this.#stored = stored;
     this.#noted = notedState(stored);
@@ -98,7 +114,7 @@ export class SessionCheckpoint {
 
   /** The patch of a model's answer, for the transaction of its entry. */
   writesFor(
-    { result, ts, labels }: Pick<StatementOf<"INFER">, "result" | "ts" | "labels">,
+    { result, seq, ts, labels }: Pick<StatementOf<"INFER">, "result" | "seq" | "ts" | "labels">,
     readJson: (ref: BodyRef) => JsonValue | null,
   ): readonly Write[] {
     if (result?.type !== "model.answered" || result.notes?.status !== "applied" || result.notes.ref === null) return [];
@@ -110,7 +126,30 @@ export class SessionCheckpoint {
     const trimmed = patch.actions.includes("condense_now") ? this.#trimmed() : {};
     if (canonicalJson(before) === canonicalJson(after)) return this.#write(trimmed, ts, this.#noted);
     const noted = { ...after, labels: joinLabels(this.#noted.labels, labels) };
-    return this.#write({ ...trimmed, state: JSON.stringify(noted) }, ts, noted);
+    const closed = before.openLoops.filter((loop) => patch.closeOpenLoops.includes(loop));
+    const memories = closed.map((loop, at) => {
+      return this.#memory("closed_loop", `Closed: ${loop}`, noted.labels, { seq, ts }, at);
+    });
+    return [...this.#write({ ...trimmed, state: JSON.stringify(noted) }, ts, noted), ...memories];
+  }
+
+  /** Memories that the run was given or has added (S-1.1). */
+  refer(ids: readonly MemoryId[], ts: string): readonly Write[] {
+    const { memoryRefs } = this.#noted;
+    const added = ids.filter((id) => !memoryRefs.includes(id));
+    if (added.length === 0) return [];
+    const noted = { ...this.#noted, memoryRefs: [...memoryRefs, ...added].slice(-MAX_MEMORY_REFS) };
+    return this.#write({ state: JSON.stringify(noted) }, ts, noted);
+  }
+
+  #memory(kind: MemoryKind, text: string, labels: Labels, { seq, ts }: { seq: number; ts: string }, at: number): Write {
+    const { runId, agentId, owner } = this.#run;
+    const given = {
+      ...{ agentId, owner, kind, text: cutText(text, MAX_MEMORY_CHARS), tags: this.#noted.memoryTags, labels },
+      ...{ source: { runId, seq }, origin: `run ${runId}`, createdAt: ts, supersedes: null },
+    };
+    const memory = { ...given, id: memoryIdOf(kind, runId, seq, at) };
+    return { type: "add-memory", memory, contentHash: memoryHash(memory) };
   }
 
   /** Without a model: the turns before the newest are no longer sent (S-2.6). */
@@ -120,16 +159,20 @@ export class SessionCheckpoint {
   }
 
   /** The summary replaces the one before; with `trims`, what it covers is no longer sent as messages. */
-  condense(summary: SessionSummary, trims: boolean): readonly Write[] {
+  condense(summary: SessionSummary, trims: boolean, seq: number): readonly Write[] {
     const { condensedThrough } = this.#stored;
-    return this.#write(
-      {
-        summary: JSON.stringify(summary),
-        ...(trims ? { condensedThrough: later(summary.through, condensedThrough) } : {}),
-      },
-      summary.createdAt,
-      this.#noted,
-    );
+    const { text, labels, createdAt } = summary;
+    return [
+      ...this.#write(
+        {
+          summary: JSON.stringify(summary),
+          ...(trims ? { condensedThrough: later(summary.through, condensedThrough) } : {}),
+        },
+        createdAt,
+        this.#noted,
+      ),
+      this.#memory("summary", text, labels, { seq, ts: createdAt }, 0),
+    ];
   }
 
   #write(

@@ -1,6 +1,5 @@
 /**
- * Everything durable, behind one commit (design: Durability). Writes are data, so one transaction spans all of them in any
- * database.
+ * Everything durable, behind one commit (design: Durability). Writes are data, so one transaction spans all of them.
  *
  * S1. The writes of one commit take effect together or not at all. A refused commit fails alone, even if others shared its
  *     transaction.
@@ -27,6 +26,7 @@ import type { GhostReads, GhostWrite } from "./stored-ghost.ts";
 import type { GovernanceReads, GovernanceWrite } from "./stored-governance.ts";
 import type { JobReads, JobWrite } from "./stored-job.ts";
 import type { MediaReads, MediaWrite } from "./stored-media.ts";
+import type { MemoryReads, MemoryWrite } from "./stored-memory.ts";
 import type { SecretReads, SecretWrite } from "./stored-secret.ts";
 import type { RunRange, SessionFilter, SessionReads, SessionWrite, StoredSession } from "./stored-session.ts";
 import type { SpendAmount, SpendScope, SpendTotal } from "./stored-spend.ts";
@@ -120,6 +120,7 @@ export type Write =
   | SessionWrite
   | MediaWrite
   | GhostWrite
+  | MemoryWrite
   | SecretWrite
   | GovernanceWrite
   | JobWrite
@@ -294,6 +295,7 @@ export interface Store
     GovernanceReads,
     JobReads,
     MediaReads,
+    MemoryReads,
     SecretReads,
     SessionReads {
   /** Random id of the home; names the ledger's chain. */

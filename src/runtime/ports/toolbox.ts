@@ -8,10 +8,10 @@
  */
 import type { HoneypotFacts } from "../../kernel/policy/honeypot.ts";
 import type { CallPlan } from "../../kernel/policy/plan.ts";
-import type { Hash } from "../../kernel/vocabulary/identifiers.ts";
+import type { Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
-import type { IdempotencyClass, RiskClass } from "../../kernel/vocabulary/risk.ts";
+import type { ChannelClass, IdempotencyClass, RiskClass } from "../../kernel/vocabulary/risk.ts";
 import type { ToolError } from "../../kernel/vocabulary/tool-envelope.ts";
 import type { ToolOffer } from "./model-backend.ts";
 
@@ -67,10 +67,20 @@ export interface Unplannable {
   readonly error: ToolError;
 }
 
+/** The run that makes a call. */
+export interface AskingRun {
+  readonly runId: RunId;
+  readonly agentId: string;
+  readonly sessionId: SessionId;
+  readonly channelClass: ChannelClass;
+}
+
 export interface CallContext {
   readonly requestId: string;
   readonly runId: string;
   readonly agentId: string;
+  /** Absent: the call is in no run. `entry` holds the call's intent. */
+  readonly by?: AskingRun & { readonly entry: number };
   readonly timeoutMs: number;
   /** The same for every repeat of one call; null unless the tool is `keyed`. */
   readonly idempotencyKey: Hash | null;
@@ -91,7 +101,8 @@ export interface Toolbox {
   /** Covers name, schema, risk and idempotency of every tool; a contract pins it. */
   readonly digest: Hash;
   readonly tools: readonly RegisteredTool[];
-  plan(tool: string, args: Arguments): Promise<Planned | Unplannable>;
+  /** `by` is absent for a call that is in no run. */
+  plan(tool: string, args: Arguments, by?: AskingRun): Promise<Planned | Unplannable>;
   run(planned: Planned, context: CallContext): Promise<unknown>;
   /** One line about the result of a call, for display. */
   summarize(call: {

@@ -17,7 +17,7 @@ import type { PromptImage, PromptMessage } from "../ports/model-backend.ts";
 export type OpeningItem =
   /** A prompt text, by its id. `isQuotable`: answers may repeat it. */
   | { readonly role: "system"; readonly id: string; readonly isQuotable?: true }
-  /** What the workspace's AGENTS.md says, or the session remembers: its markers are escaped. */
+  /** What the workspace's AGENTS.md says, or the session or the agent remembers: its markers are escaped. */
   | { readonly role: "system"; readonly ref: BodyRef }
   | {
       readonly role: "user" | "assistant";
@@ -68,6 +68,8 @@ export type ManifestLayer =
       readonly isCut: boolean;
     }
   | { readonly layer: "context"; readonly ref: BodyRef; readonly revision: number; readonly tokens: number }
+  /** Of what was found for the message; by ids. */
+  | { readonly layer: "memory"; readonly ref: BodyRef; readonly memories: readonly string[]; readonly tokens: number }
   /** Turns by their runs; of a conversation that the client keeps, messages by their refs. */
   | { readonly layer: "history"; readonly turns: readonly string[]; readonly tokens: number }
   /** The client's own. */

@@ -37,7 +37,7 @@ import type { RunPorts } from "../run-ports.ts";
 import type { SpendAccount } from "../spend/spend-account.ts";
 import { type CallResult, formatToolResult } from "../tools/format-tool-result.ts";
 import { takeHoneypotSlot } from "../tools/honeypot-slot.ts";
-import { type PlanningDependencies, type PreparedCall, planAgain, planCalls } from "../tools/plan-calls.ts";
+import { askingRun, type PlanningDependencies, type PreparedCall, planAgain, planCalls } from "../tools/plan-calls.ts";
 import { refusedByRuntime, requestIdOf, toolAnswer } from "../tools/read-tool-response.ts";
 import { releaseOutput } from "../tools/release-output.ts";
 import { type SummarizerContext, summarizerOf } from "../tools/summarize-output.ts";
@@ -302,9 +302,8 @@ export class CommandExecutor {
       ? releaseOutput(command, ports.redactor, (output) => broadcaster.output(run.runId, output))
       : null;
     const envelope = await ports.toolbox.run(planned, {
-      requestId,
-      runId: run.runId,
-      agentId: run.agentId,
+      ...{ requestId, runId: run.runId, agentId: run.agentId },
+      by: { ...askingRun(run, state), entry: state.chain.seq },
       timeoutMs: command.timeoutMs,
       idempotencyKey: command.idempotencyKey,
       isRepeat,

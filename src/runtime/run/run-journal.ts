@@ -5,16 +5,18 @@
  *
  * W1. A step is lazy by default. It is a barrier before a tool or a child starts, after a side effect reported, and at the
  *     end of the run. An intent that only reads on this machine is eager: flushed immediately, not awaited.
- * W2. The transaction of a model's answer holds the capabilities it requests and what it notes.
+ * W2. The transaction of a model's answer holds the capabilities it requests and what it notes; that of the first entry, or of
+ *     a result, which memories it brought in.
  * W3. The transaction of an intent holds the approval it consumes, the child it starts and the reservation of the next
  *     inference.
  * W4. The transaction of the end holds the seal, the answer, its delivery, the ledger entry and the settled spending; of a
- *     compaction also the session's new summary.
+ *     compaction also the session's new summary; where memories were given, which of them the answer cites.
  * W5. A run that only reads is at most MAX_STEPS_AHEAD steps ahead of what is durable.
  * W6. Entries are published after they are durable, in order.
  */
 import type { Statement, StatementOf } from "../../kernel/journal/chain.ts";
 import type { Entry } from "../../kernel/journal/entry.ts";
+import { memoriesCited, memoriesIn } from "../../kernel/journal/views/memory-citations.ts";
 import { digestOf } from "../../kernel/journal/views/run-snapshot.ts";
 import { isHarmless } from "../../kernel/machine/call-promise.ts";
 import { cutOffUsage } from "../../kernel/machine/infer.ts";
@@ -22,7 +24,7 @@ import { STATEMENT_TOKENS } from "../../kernel/machine/result.ts";
 import { snapshotOf } from "../../kernel/machine/snapshot.ts";
 import type { RunState } from "../../kernel/machine/state.ts";
 import type { Decision } from "../../kernel/machine/step.ts";
-import type { CallId, Hash } from "../../kernel/vocabulary/identifiers.ts";
+import { asMemoryId, type CallId, type Hash, type MemoryId } from "../../kernel/vocabulary/identifiers.ts";
 import type { Authority } from "../capabilities/authority.ts";
 import type { SessionCheckpoint } from "../checkpoint/session-checkpoint.ts";
 import type { Store, StoredRun, Urgency, Write } from "../ports/store.ts";
@@ -41,7 +43,7 @@ const MAX_STEPS_AHEAD = 4;
 export interface JournalDependencies {
   readonly store: Pick<Store, "commit">;
   readonly run: StoredRun;
-  readonly acceptance: Pick<Acceptance, "reply">;
+  readonly acceptance: Pick<Acceptance, "reply" | "event">;
   readonly presentEnding: RunPorts["presentEnding"];
   readonly bodyCache: BodyCache;
   readonly account: SpendAccount;
@@ -132,6 +134,11 @@ export class RunJournal {
   #consequencesOf(before: RunState, after: RunState, stated: Statement, pending: PendingEntries): readonly Write[] {
     const { run, account, authority, checkpoint, bodyCache, childWrites } = this.#parts;
     switch (stated.kind) {
+      case "run.created":
+        return this.#remembering(
+          this.#parts.acceptance.event.retrieved.map(({ id }) => asMemoryId(id)),
+          stated.ts,
+        );
       case "INFER":
         return [
           ...settlementOf(account, before, stated),
@@ -146,13 +153,36 @@ export class RunJournal {
         return child === null ? consumed : [...consumed, ...childWrites(callId)];
       }
       case "OBSERVE":
-        return account.settleSummary(stated.decided.callId, summaryCost(stated));
+        return [
+          ...account.settleSummary(stated.decided.callId, summaryCost(stated)),
+          ...this.#remembering(
+            memoriesIn(stated, (ref) => bodyCache.read(ref)),
+            stated.ts,
+          ),
+        ];
       case "TERMINATE":
-        return [...sealingOf(this.#parts, after, stated, pending.head), ...(this.#parts.condensed?.(stated) ?? [])];
+        return [
+          ...sealingOf(this.#parts, after, stated, pending.head),
+          ...citing(this.#parts, stated),
+          ...(this.#parts.condensed?.(stated) ?? []),
+        ];
       default:
         return [];
     }
   }
+
+  /** What the run has been given of memory. */
+  #remembering(retrieved: readonly MemoryId[], ts: string): readonly Write[] {
+    const { run, checkpoint } = this.#parts;
+    if (retrieved.length === 0) return [];
+    return [...checkpoint.refer(retrieved, ts), { type: "use-memories", runId: run.runId, retrieved, cited: [] }];
+  }
+}
+
+function citing({ run, bodyCache }: JournalDependencies, { result }: StatementOf<"TERMINATE">): readonly Write[] {
+  const answer = result?.type === "run.answered" ? bodyCache.read(result.ref) : null;
+  const cited = memoriesCited(answer ?? "");
+  return cited.length === 0 ? [] : [{ type: "use-memories", runId: run.runId, retrieved: [], cited }];
 }
 
 /** Calls that can be lost and repeated without a trace outside this machine. */

@@ -13,6 +13,7 @@ import type { Authority } from "../capabilities/authority.ts";
 import type { Capabilities } from "../capabilities/capabilities.ts";
 import { condenseWrites } from "../checkpoint/condense.ts";
 import { readCheckpoint, SessionCheckpoint } from "../checkpoint/session-checkpoint.ts";
+import { memoryOwner } from "../memory/memory-owner.ts";
 import { ESTIMATED_TOKENS } from "../model/estimate-tokens.ts";
 import type { CallFacts } from "../model/model-call.ts";
 import { timestampOf } from "../ports/clock.ts";
@@ -115,6 +116,10 @@ export class RunOpener {
       run.sessionId,
       await readCheckpoint(ports.store, run.sessionId, () => ports.onDefect("checkpoint", forgedCheckpoint(run))),
       acceptance.trimsThrough ?? null,
+      {
+        ...{ runId: run.runId, agentId: run.agentId },
+        owner: await memoryOwner(ports.store, run.sessionId, state.contract.channelClass),
+      },
     );
     const onModelCall = modelCallReporter(ports, run, acceptance, state.contract, bodyCache);
     const executor = new CommandExecutor({

@@ -18,7 +18,7 @@ import type { Labels } from "../../kernel/vocabulary/labels.ts";
 import type { JsonValue } from "../../kernel/vocabulary/parse-json.ts";
 import type { ToolError } from "../../kernel/vocabulary/tool-envelope.ts";
 import type { StoredRun } from "../ports/store.ts";
-import type { Arguments, Planned, Toolbox, Unplannable } from "../ports/toolbox.ts";
+import type { Arguments, AskingRun, Planned, Toolbox, Unplannable } from "../ports/toolbox.ts";
 import { type ChildDraft, type Delegate, remainingBudget } from "../run/children.ts";
 
 /** A planned call, kept until it runs. */
@@ -42,7 +42,7 @@ export async function planCalls(
   calls: readonly ProposedCall[],
 ): Promise<readonly PreparedCall[]> {
   const { labels } = state;
-  const planned = await Promise.all(calls.map((call) => planWithTool(context, call)));
+  const planned = await Promise.all(calls.map((call) => planWithTool(context, state, call)));
   const share = planned.filter((each) => each.ok && each.delegation !== null).length;
   return calls.map((call, index) => {
     const place = () => ({ index, runId: childId(context, state, index) });
@@ -58,7 +58,7 @@ export async function planAgain(
   const { validatedUnder: labels, child } = call;
   const place = () => placeOf(context, state, child?.runId ?? context.run.runId);
   const circumstances = { labels, place, carved: child?.budget ?? null, share: 1 };
-  return prepare(context, state, call, await planWithTool(context, call), circumstances);
+  return prepare(context, state, call, await planWithTool(context, state, call), circumstances);
 }
 
 function childId({ run }: PlanningDependencies, state: RunState, index: number): RunId {
@@ -88,9 +88,15 @@ interface Circumstances {
   readonly share: number;
 }
 
-async function planWithTool(context: PlanningDependencies, proposed: ProposedCall): Promise<Planned | Unplannable> {
+async function planWithTool(
+  context: PlanningDependencies,
+  state: RunState,
+  proposed: ProposedCall,
+): Promise<Planned | Unplannable> {
   const args = context.readJson(proposed.argsRef);
-  return args === null ? ARGUMENTS_GONE : await context.toolbox.plan(proposed.tool, args as Arguments);
+  return args === null
+    ? ARGUMENTS_GONE
+    : await context.toolbox.plan(proposed.tool, args as Arguments, askingRun(context.run, state));
 }
 
 function prepare(
@@ -120,6 +126,13 @@ function prepare(
     return unplannable(context, state, proposed, { ok: false, tool: planned.tool, error });
   }
   return { call: { ...asTool, child: drafted.child }, planned, child: drafted };
+}
+
+export function askingRun(
+  { runId, agentId, sessionId }: StoredRun,
+  { contract: { channelClass } }: Pick<RunState, "contract">,
+): AskingRun {
+  return { runId, agentId, sessionId, channelClass };
 }
 
 const ARGUMENTS_GONE: Unplannable = {

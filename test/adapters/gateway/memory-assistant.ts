@@ -23,6 +23,7 @@ import {
   asBodyRef,
   asCallId,
   asHash,
+  asMemoryId,
   asRunId,
   asSessionId,
   type RunId,
@@ -189,9 +190,21 @@ export class MemoryAssistant implements Assistant {
     return this.marked;
   }
 
+  /** None are kept here. */
+  readonly memories = {
+    list: async () => [],
+    find: async () => [],
+    show: async () => null,
+    uses: async () => [],
+    forget: async () => null,
+    add: async () => ({ id: asMemoryId("mem_1"), isNew: true }),
+    addAll: async () => [],
+  } satisfies Services["memories"];
+
   /** What the operations are performed with. */
   get services(): Services {
     return {
+      memories: this.memories,
       assistant: this,
       approvals: {
         pending: (page) => this.approvals(page),
@@ -223,6 +236,7 @@ export class MemoryAssistant implements Assistant {
         },
       },
       store: {
+        ...{ findRun: async () => null, readEntries: async () => [], readBodies: async () => new Map() },
         commit: (writes) => {
           for (const write of writes) if (write.type === "append-ledger") this.unmarkedBy.push(write.draft.actor);
           return Promise.resolve({ spend: null });

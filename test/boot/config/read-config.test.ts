@@ -160,7 +160,7 @@ describe("a key nobody knows", () => {
   });
 
   test("of something that this version has not is refused with a sentence", () => {
-    for (const key of ["memory", "mcp", "skills"]) {
+    for (const key of ["mcp", "skills"]) {
       expect(first(`{${key}: {}}`)).toMatchObject({
         code: "config.unknown-key",
         path: key,

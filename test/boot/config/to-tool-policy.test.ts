@@ -12,9 +12,10 @@ const validator = Compile(ToolPolicySchema);
 
 describe("tools.policy as contracts seal it", () => {
   test("an empty config has the kernel's own defaults, names each tool, and lets others look at files", () => {
-    const { channels, allow, ...others } = toToolPolicy(readOk("{}"));
-    const { channels: kernelChannels, allow: _, ...kernelOthers } = DEFAULT_POLICY;
+    const { channels, allow, exceptions, ...others } = toToolPolicy(readOk("{}"));
+    const { channels: kernelChannels, allow: _, exceptions: __, ...kernelOthers } = DEFAULT_POLICY;
     expect(others).toEqual(kernelOthers);
+    expect(exceptions).toEqual([{ tool: "memory.remember", channel: "cli_local", decision: "allow" }]);
     expect(allow).not.toContainEqual(expect.stringContaining("*"));
     expect(channels).toEqual({
       ...kernelChannels,

@@ -14,6 +14,7 @@ import { describeImports } from "./imports.ts";
 import { describeJournals } from "./journals.ts";
 import { describeLedger } from "./ledger.ts";
 import { describeMedia } from "./media.ts";
+import { describeMemories } from "./memories.ts";
 import { describeOutbox } from "./outbox.ts";
 import { describeRuns } from "./runs.ts";
 import { describeSendSlots } from "./send-slots.ts";
@@ -35,6 +36,7 @@ const PARTS = [
   describeImports,
   describeAccess,
   describeGovernance,
+  describeMemories,
 ];
 
 export function describeStoreContract(name: string, open: () => Promise<OpenedStore>): void {

@@ -1,7 +1,8 @@
 /**
  * `builtin:demo`: a few rules instead of a model, so that a newcomer sees runs, approvals, journal and replay at once.
  *
- * D1. Deterministic: the answer depends only on the request, and on nothing before the last user message.
+ * D1. Deterministic: the answer depends only on the request, and on nothing before the last user message but the memories that
+ *     were retrieved for it.
  * D2. It calls only offered tools, and at most once per user message: after a result it answers.
  * D3. It says what it is, and never claims that something was done which was not.
  * D4. It follows a dictation (`surety conformance`) literally: it makes the listed calls with the listed arguments and
@@ -20,6 +21,7 @@ import { fieldsOf } from "../wire-fields.ts";
 import { type CompletedCall, capabilityRequests, describeResult } from "./describe-result.ts";
 import { extractOutput, extractSummary } from "./extract-summary.ts";
 import { findFileName, type Intent, parseIntent } from "./parse-intent.ts";
+import { recall } from "./recall.ts";
 import { describeImages, smallTalk } from "./small-talk.ts";
 import { parseDelegation, readTypedTask, type TypedTask, typedAnswer } from "./sub-agents.ts";
 
@@ -74,6 +76,8 @@ function react(request: ModelRequest): DemoReaction {
   if (delegated !== null) return callOffered(delegated, offered);
   const intent = parseIntent(message) ?? (toolChoice === "required" ? fallbackIntent(message, offered) : null);
   if (intent !== null) return callOffered([intent], offered);
+  const recalled = recall(message, messages);
+  if (recalled !== null) return { kind: "say", text: recalled, notes: "" };
   return { kind: "say", text: images.length > 0 ? describeImages(images) : smallTalk(message, offered), notes: "" };
 }
 

@@ -101,7 +101,7 @@ const DESCRIBERS: Readonly<Record<string, Describer>> = {
     const agent = textOf(args["agent"]) || "The sub-agent";
     return `${agent} answered:\n\n${shorten(fields.length === 0 ? contentOf(output) : fields.join("\n"))}`;
   },
-  "memory.add": () => "I have put that into memory.",
+  "memory.remember": (output) => `I will remember that [mem:${textOf(fieldsOf(output)?.["id"])}].`,
   "schedule.add": (_, args) => `The reminder is set: ${textOf(args["schedule"])}.`,
 };
 

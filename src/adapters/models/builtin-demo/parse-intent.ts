@@ -46,7 +46,7 @@ const RULES: readonly Rule[] = [
     return { tool: "fs.write_text", args: { path: bare(path), text: bare(text), overwrite: true } };
   }),
   rule(`(?:run|execute)(?: the command)? (.+)`, ([cmd = ""]) => ({ tool: "shell.exec", args: { cmd: bare(cmd) } })),
-  rule(`remember(?: that)? (.+)`, ([text = ""]) => ({ tool: "memory.add", args: { text: bare(text) } })),
+  rule(`remember(?: that)? (.+)`, ([text = ""]) => ({ tool: "memory.remember", args: { text: bare(text) } })),
   rule(`remind me every ${NAME}(?: (seconds?|minutes?|hours?|days?))? (?:to |about |that )?(.+)`, reminder),
   rule(`remind me (?:to |about |that )?(.+) every ${NAME}(?: (seconds?|minutes?|hours?|days?))?`, (match) => {
     const [message = "", amount = "", unit = ""] = match;

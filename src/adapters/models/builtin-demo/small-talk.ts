@@ -13,7 +13,7 @@ const EXAMPLES: readonly (readonly [tool: string, request: string])[] = [
   ["shell.exec", "run ls -la"],
   ["http.get", "fetch https://example.org"],
   ["agent.delegate", "ask the research agent about sea otters"],
-  ["memory.add", "remember that the key is under the mat"],
+  ["memory.remember", "remember that the key is under the mat"],
   ["schedule.add", "remind me every 1h to stretch"],
 ];
 

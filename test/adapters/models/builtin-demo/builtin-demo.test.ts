@@ -10,7 +10,7 @@ const EVERY_TOOL = [
   "fs.write_text",
   "shell.exec",
   "http.get",
-  "memory.add",
+  "memory.remember",
   "schedule.add",
 ];
 
@@ -46,7 +46,7 @@ describe("plain requests become calls", () => {
     ["Fetch https://example.org.", "http.get", { url: "https://example.org" }],
     ["fetch http://127.0.0.1:8080/x", "http.get", { url: "http://127.0.0.1:8080/x" }],
     ["get example.org", "http.get", { url: "https://example.org" }],
-    ["remember that the key is under the mat", "memory.add", { text: "the key is under the mat" }],
+    ["remember that the key is under the mat", "memory.remember", { text: "the key is under the mat" }],
     ["remind me every 1h to stretch", "schedule.add", { schedule: "@every 1h", message: "stretch" }],
     ["remind me every 2 days to water it", "schedule.add", { schedule: "@every 48h", message: "water it" }],
     ["remind me every hour to look up", "schedule.add", { schedule: "@every 1h", message: "look up" }],
@@ -107,7 +107,7 @@ describe("after a result it answers", () => {
     ["run ls", ok("shell.exec", { exit_code: 2, stdout: "out", stderr: "err" }), ["`ls`", "code 2", "out\nerr"]],
     ["run true", ok("shell.exec", { exit_code: 0, stdout: "", stderr: "" }), ["code 0 and printed nothing"]],
     ["fetch https://a.example", ok("http.get", { status: 200, body: "<p>hi</p>" }), ["with 200", "<p>hi</p>"]],
-    ["remember x", ok("memory.add", { id: "mem_1" }), ["memory"]],
+    ["remember x", ok("memory.remember", { id: "mem_1" }), ["[mem:mem_1]"]],
     ["remind me every 1h to x", ok("schedule.add", { id: "job_1" }), ["@every 1h"]],
     ["list files", ok("calendar.find", { days: 3 }), ["calendar.find answered", '"days": 3']],
     ["list files", ["fs.list_dir", "cut in the mid"], ["cut in the mid"]],

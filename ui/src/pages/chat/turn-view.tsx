@@ -7,13 +7,13 @@ import { refresh, useRecord } from "../../data/records.ts";
 import { announce, announceQuietly } from "../../parts/announcer.tsx";
 import { ApprovalCard } from "../../parts/approval-card/approval-card.tsx";
 import { Button } from "../../parts/button.tsx";
+import { useCitations } from "../../parts/citations.tsx";
 import { ErrorNote } from "../../parts/error-note.tsx";
 import { HostileText } from "../../parts/hostile-text.tsx";
 import { Markdown } from "../../parts/markdown.tsx";
 import { Tag } from "../../parts/tag.tsx";
 import { Time } from "../../parts/time.tsx";
 import styles from "./chat.module.css";
-import { withCitations } from "./citations.tsx";
 import { ReceiptLine } from "./receipt-line.tsx";
 import { fromLive, recordedCalls } from "./shown-calls.ts";
 import { ToolCalls } from "./tool-calls.tsx";
@@ -109,6 +109,7 @@ function Answered({ turn }: { turn: Turn }) {
   const events = useEndedCalls(calls.length === 0 ? null : runId);
   const failure = run === undefined || run.output !== "" ? null : whyNoAnswer(run);
   const text = answer?.text ?? "";
+  const inText = useCitations(runId, text);
   return (
     <>
       <Who name="Surety" at={answer?.at ?? 0}>
@@ -124,7 +125,7 @@ function Answered({ turn }: { turn: Turn }) {
       <ToolCalls calls={recordedCalls(calls, events)} />
       {failure === null ? (
         <div className={styles["answer"]}>
-          <Markdown text={text} inText={withCitations} />
+          <Markdown text={text} inText={inText} />
         </div>
       ) : (
         <p className={styles["failed"]}>
@@ -176,6 +177,7 @@ function Unanswered({ turn, sessionId }: { turn: Turn; sessionId: string }) {
     refresh("sessions.get", { id: sessionId } as never);
     announceQuietly("Answer ready.");
   }, [live.isOver, sessionId]);
+  const liveCitations = useCitations(turn.runId, live.text);
   const isSilent = live.text === "" && asks.length === 0 && live.error === null;
   return (
     <>
@@ -183,7 +185,7 @@ function Unanswered({ turn, sessionId }: { turn: Turn; sessionId: string }) {
       <ToolCalls calls={live.calls.map(fromLive)} />
       {live.text !== "" && (
         <div className={styles["answer"]}>
-          <Markdown text={live.text} inText={withCitations} />
+          <Markdown text={live.text} inText={liveCitations} />
         </div>
       )}
       {live.error !== null && <ErrorNote error={live.error} />}

@@ -1,0 +1,72 @@
+/** Memory, through a gateway: told in one conversation, found in another, cited, forgotten. */
+import { describe, expect, vi } from "vitest";
+import { answer, type ServerScript } from "../loopback/openai-server.ts";
+import { verifies } from "../requirements.ts";
+import { openSocketStage, type SocketStage } from "./socket-stage.ts";
+
+const FACT = "the boiler code is 4471";
+const BLOCK = /=== RETRIEVED_MEMORY ===\n(.*)\n=== END_RETRIEVED_MEMORY ===/s;
+
+/** Remembers what it is told to; otherwise repeats the first item of the block in its prompt, with its citation. */
+const repeating: ServerScript = ({ body }) => {
+  const messages = body.messages.map(({ role, content }) => ({ role, content: String(content) }));
+  const last = messages.at(-1);
+  if (last?.role === "tool") return answer({ text: "Noted." });
+  const [, fact] = /^remember (.*)$/s.exec(last?.content ?? "") ?? [];
+  if (fact !== undefined) return answer({ calls: [{ name: "memory.remember", arguments: { text: fact } }] });
+  const block = messages.map(({ role, content }) => (role === "system" ? BLOCK.exec(content)?.[1] : null));
+  const item = /^- id=(\S+) score=[\d.]+\n {2}(.*)$/m.exec(block.find((found) => found) ?? "");
+  return answer({ text: item === null ? "I do not know." : `${item[2]} [mem:${item[1]}]` });
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+async function runTo(stage: SocketStage, message: string): Promise<Fields> {
+  const { status, json } = await stage.ask("POST", "/v1/runs", { message, agent_id: "main" });
+  expect([status, json]).toEqual([202, expect.anything()]);
+  return await vi.waitFor(
+    async () => {
+      const { json: record } = await stage.ask("GET", `/v1/runs/${json["id"]}`);
+      expect(["completed", "failed"]).toContain(record["status"]);
+      return record;
+    },
+    { timeout: 30_000, interval: 20 },
+  );
+}
+
+describe("a fact that was told", () => {
+  verifies(
+    ["S-5.1/ids", "S-5.1/prompt", "S-5.2/checked"],
+    "is in the prompt of a later conversation, cited by its answer, and replays as it was",
+    async () => {
+      const stage = await openSocketStage(repeating);
+      const told = await runTo(stage, `remember ${FACT}`);
+      expect(told).toMatchObject({ outcome: "COMPLETED_WITH_TOOLS", output: "Noted." });
+      const asked = await runTo(stage, "what was the boiler code again?");
+      const { memories } = (await stage.ask("GET", "/api/memory?q=boiler")).json as { memories: readonly Fields[] };
+      const [memory] = memories;
+      expect(memory).toMatchObject({ text: FACT, kind: "remembered", source: { run_id: told["id"] } });
+      const id = String(memory?.["id"]);
+      expect(asked["output"]).toBe(`${FACT} [mem:${id}]`);
+      const shown = (await stage.ask("GET", `/api/memory/${id}`)).json;
+      expect(shown["runs"]).toEqual([
+        { run_id: asked["id"], cited: true },
+        { run_id: told["id"], cited: false },
+      ]);
+      // The entry that the memory names is the call's intent.
+      const entries = await stage.surety.store.readEntries(
+        told["id"] as never,
+        Number((memory?.["source"] as Fields | undefined)?.["seq"]) - 1,
+        1,
+      );
+      expect(JSON.parse(entries[0] ?? "")).toMatchObject({ kind: "EXECUTE", decided: { tool: "memory.remember" } });
+      const bundle = await stage.ask("GET", `/v1/runs/${asked["id"]}/bundle`);
+      expect(JSON.stringify(bundle.json)).toContain(`"retrieved":[{"id":"${id}","score":1}]`);
+      const replayed = await stage.surety.operations.call("runs.replay", { id: asked["id"] as never });
+      expect(replayed).toMatchObject({ ok: true, value: { outcome: "COMPLETED_CHAT_ONLY", diverged_at: null } });
+      const sessions = await stage.ask("GET", `/api/sessions/${asked["session_id"]}`);
+      expect(JSON.stringify(sessions.json)).toContain(`"memory_refs":["${id}"]`);
+      expect(stage.defects).toEqual([]);
+    },
+  );
+});
