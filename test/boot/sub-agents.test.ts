@@ -17,6 +17,7 @@ import { temporaryDirectory } from "./temporary-home.ts";
 const ENTRY = join(import.meta.dirname, "../../src/boot/surety.ts");
 const PATIENCE = { timeout: 30_000, interval: 50 };
 const HISTORY = "the-parent-knows-0451";
+const HOUSE_RULE = "no shoes in the house, 7719";
 const CHILDREN = 8;
 const [MALFORMED, SPENDER, CANCELLED] = [5, 6, 7];
 const GOOD = [0, 1, 2, 3, 4];
@@ -85,7 +86,8 @@ verifies(
     const server = await startOpenAiServer(reply);
     onTestFinished(() => server.close());
     const home = join(await temporaryDirectory(), "home");
-    await mkdir(home, { recursive: true, mode: 0o700 });
+    await mkdir(join(home, "workspace"), { recursive: true, mode: 0o700 });
+    await writeFile(join(home, "workspace/AGENTS.md"), `${HOUSE_RULE}\n`);
     const models = {
       main: { contextWindow: 32_768, maxOutputTokens: 1024, tier: "mid", ...PRICES },
       small: { contextWindow: 32_768, maxOutputTokens: 1024, tier: "cheap", ...PRICES },
@@ -171,12 +173,15 @@ verifies(
     }
     expect(parent.output_schema).toBeNull();
 
+    expect(server.requests[0]?.text).toContain(HOUSE_RULE);
+
     // No child saw more than its task and its context.
     const asked = server.requests.filter((request) => indexOf(request) !== null);
     expect(asked.length).toBeGreaterThanOrEqual(CHILDREN + 6);
     for (const request of asked) {
       const index = indexOf(request) ?? 0;
       expect(request.text).not.toContain(HISTORY);
+      expect(request.text).not.toContain(HOUSE_RULE);
       const said = messagesOf(request).filter(({ role }) => role !== "system");
       expect(said.map(({ role }) => role)).toEqual(["user"]);
       expect(said[0]?.content.startsWith(`${taskOf(index)}\n\nContext:\nabout ${index}\n\nAnswer with one JSON`)).toBe(

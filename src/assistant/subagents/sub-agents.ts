@@ -4,8 +4,11 @@
  * A sub-agent is an agent: `agents.<id>` of the config gives a built-in one another model or prompt under its id, such as
  * `research-agent`, and any other id there is an agent of the operator's.
  */
+
+import { Compile } from "typebox/compile";
 import type { ContractTerms } from "../../kernel/contract/contract.ts";
 import { hashCanonical } from "../../kernel/vocabulary/hash.ts";
+import { jsonProblem } from "../../kernel/vocabulary/json-problem.ts";
 
 export type OutputSchema = NonNullable<ContractTerms["outputSchema"]>;
 
@@ -78,6 +81,20 @@ export const BUILT_IN_AGENTS: readonly SubAgent[] = [
     outputSchema: answer({ summary: text, action_items: texts }),
   },
 ];
+
+/** A contract holds it. */
+const MAX_SCHEMA_DEPTH = 24;
+
+/** Of an object, and such that an answer can be checked against it. */
+export function isOutputSchema(schema: Readonly<Record<string, unknown>>): schema is OutputSchema {
+  if (schema["type"] !== "object" || jsonProblem(schema, MAX_SCHEMA_DEPTH) !== null) return false;
+  try {
+    Compile(schema);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export class SubAgents {
   readonly #own: () => Readonly<Record<string, OwnAgent>>;

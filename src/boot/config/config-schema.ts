@@ -11,6 +11,7 @@ import { isIP } from "node:net";
 import * as z from "zod/mini";
 import { readUrl } from "../../adapters/tools/http/read-url.ts";
 import { ToolFailure } from "../../adapters/tools/tool-failure.ts";
+import { isOutputSchema } from "../../assistant/subagents/sub-agents.ts";
 import { AGENT_ID_PATTERN } from "../../kernel/vocabulary/agent-id.ts";
 import { MODEL_TIERS } from "../../kernel/vocabulary/model-tier.ts";
 import { CHANNEL_CLASSES, RISK_CLASSES } from "../../kernel/vocabulary/risk.ts";
@@ -38,7 +39,7 @@ const Prompt = z.string().check(z.maxLength(100_000));
 const Purpose = z.string().check(z.maxLength(120));
 const OutputSchema = z
   .record(z.string(), z.unknown())
-  .check(z.refine((schema) => schema["type"] === "object", 'must be a JSON Schema with type: "object"'));
+  .check(z.refine(isOutputSchema, 'must be a JSON Schema with type: "object"'));
 const FilePath = matching(/^[^\0\n\r]{1,4096}$/, "must be a path");
 const ProviderId = matching(/^[a-z0-9][a-z0-9_-]{0,63}$/, "must consist of lower-case letters, digits, - and _");
 const ModelId = matching(/^[^\s\p{Cc}]{1,200}$/u, "must not contain blanks");

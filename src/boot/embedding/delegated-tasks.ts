@@ -4,6 +4,7 @@
  */
 import { DIRECT_CALL_MODEL, directCallMessage } from "../../adapters/models/direct-call.ts";
 import type { RunRequest } from "../../assistant/runs/run-request.ts";
+import { isOutputSchema } from "../../assistant/subagents/sub-agents.ts";
 import { refsOf } from "../../kernel/journal/body.ts";
 import { type Entry, eventsOf } from "../../kernel/journal/entry.ts";
 import { contentOf, type Lookup } from "../../kernel/journal/views/body-content.ts";
@@ -45,6 +46,13 @@ export class SubAgentManager implements Api.SubAgentManager {
 
   async spawnParallel(tasks: Api.SubAgentTask[]): Promise<Api.SubAgentResult[]> {
     if (tasks.length === 0) return [];
+    const unusable = tasks.findIndex(
+      ({ outputSchema }) => outputSchema !== undefined && !isOutputSchema({ ...outputSchema }),
+    );
+    if (unusable >= 0) {
+      const message = `The outputSchema of task ${unusable} must be a JSON Schema with type: "object"; nothing was started.`;
+      return tasks.map((task) => failed(task, "invalid.request", message));
+    }
     const submitted = await this.#parts.assistant.submit(this.#requestFor(tasks));
     if (!submitted.ok) return tasks.map((task) => failed(task, submitted.code, submitted.message));
     const { runId, sessionId } = submitted;

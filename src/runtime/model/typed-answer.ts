@@ -2,7 +2,7 @@
  * The answer of a run whose contract has an `output_schema` (T-3b): one JSON value that fulfils it, or the answer is rejected
  * and the retry ladder decides. A code fence around it is taken off, as in lenient mode elsewhere; what is kept is the JSON.
  */
-import { Compile, type Validator } from "typebox/compile";
+import { Check } from "typebox/schema";
 import type { ExecutionContract } from "../../kernel/contract/contract.ts";
 import type { ProtocolAdapterResult } from "../../kernel/protocol/protocol-adapter.ts";
 import type { ProtocolFailure } from "../../kernel/protocol/protocol-failure.ts";
@@ -22,7 +22,7 @@ export function readTypedAnswer(
   const unfenced = FENCED.exec(canonicalMessage.content)?.[1];
   const content = (unfenced ?? canonicalMessage.content).trim();
   const parsed = parseJson(clean(content));
-  if (!parsed.ok || !validatorOf(outputSchema).Check(parsed.value)) return rejected(adapted, "protocol.output-schema");
+  if (!parsed.ok || !Check(outputSchema, parsed.value)) return rejected(adapted, "protocol.output-schema");
   const message = { ...canonicalMessage, content };
   if (unfenced === undefined) return { ...adapted, canonicalMessage: message };
   return { ...adapted, status: "recovered", failureCode: "protocol.fenced-block", canonicalMessage: message };
@@ -33,13 +33,4 @@ function rejected(
   failureCode: ProtocolFailure,
 ): ProtocolAdapterResult {
   return { rawHash, adapterVersion, status: "rejected", canonicalMessage: null, failureCode, notes: null };
-}
-
-/** By the schema itself: a run's contract holds one, and asks for it once or twice. */
-const VALIDATORS = new WeakMap<object, Validator>();
-
-function validatorOf(schema: object): Validator {
-  const known = VALIDATORS.get(schema) ?? Compile(schema);
-  VALIDATORS.set(schema, known);
-  return known;
 }

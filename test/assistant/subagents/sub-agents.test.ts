@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { BUILT_IN_AGENTS, SubAgents } from "../../../src/assistant/subagents/sub-agents.ts";
+import { BUILT_IN_AGENTS, isOutputSchema, SubAgents } from "../../../src/assistant/subagents/sub-agents.ts";
 import { isAgentId } from "../../../src/kernel/vocabulary/agent-id.ts";
 import { verifies } from "../../requirements.ts";
 
@@ -62,6 +62,15 @@ describe("an agent of the operator's", () => {
     expect(agents.list().map(({ name }) => name)).not.toContain("main");
     expect(agents.find("main")).toMatchObject({ agentId: "main", prompt: "Be brief.", outputSchema: null });
   });
+});
+
+test.each([
+  ["no object", { type: "string" }],
+  ["no type", {}],
+  ["a pattern that is none", { type: "object", properties: { a: { type: "string", pattern: "(" } } }],
+  ["no JSON", { type: "object", default: undefined }],
+])("%s is no output schema", (_, schema) => {
+  expect(isOutputSchema(schema)).toBe(false);
 });
 
 test("a task's own schema makes a variant of its agent, known under a name of its own", () => {
