@@ -1,7 +1,7 @@
 /** What the shadow loop watches: real files and links, a real git repository, a real shell with the hook. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, link, mkdir, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { appendFile, link, mkdir, realpath, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, vi } from "vitest";
 import { readGuarded, readGuardedText } from "../../src/adapters/shadow/guarded-read.ts";
@@ -31,7 +31,15 @@ verifies(
   ["T-5.1/filesystem", "T-5.1/detectors", "T-5.2/states"],
   "files that are added, changed and removed are noticed, in every language; what is whole again settles",
   async () => {
-    const shadow = await openShadowHome({ shadow: MANY });
+    // Of what was there before, what was written just now is noticed, too.
+    const shadow = await openShadowHome({
+      shadow: MANY,
+      prepare: async (workspace) => {
+        await writeFile(join(workspace, "before.json"), BROKEN);
+        await writeFile(join(workspace, "long-before.json"), BROKEN);
+        await utimes(join(workspace, "long-before.json"), 1, 1);
+      },
+    });
     const texts: Readonly<Record<string, string>> = {
       "a.json": BROKEN,
       "deep/er/b.yaml": "a: [1\nb: 2\n",
@@ -41,7 +49,7 @@ verifies(
       "node_modules/x/c.json": BROKEN,
     };
     for (const [name, text] of Object.entries(texts)) await shadow.write(name, text);
-    const wanted = ["a.json", "deep/er/b.yaml", "App.tsx", "tool.py", "lonely.test.ts"];
+    const wanted = ["before.json", "a.json", "deep/er/b.yaml", "App.tsx", "tool.py", "lonely.test.ts"];
     for (const name of wanted) await shadow.ghost(({ trigger }) => trigger === `file added: ${name}`);
     await shadow.write("a.json", "{}");
     await shadow.ghost(({ trigger, state }) => trigger.endsWith("a.json") && state === "settled");
@@ -54,6 +62,7 @@ verifies(
     // While nothing watches it is repaired: that is seen at the next start.
     await shadow.restart();
     expect((await shadow.ghosts()).map(({ trigger }) => trigger)).not.toContain("file added: node_modules/x/c.json");
+    expect((await shadow.ghosts()).map(({ trigger }) => trigger)).not.toContain("file added: long-before.json");
     await shadow.write("a.json", "[]");
     await shadow.ghost(({ trigger, state }) => trigger === "file changed: a.json" && state === "settled");
     expect(shadow.defects).toEqual([]);

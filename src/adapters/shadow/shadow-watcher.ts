@@ -7,7 +7,7 @@
  *     are counted and forgotten until the file changes again.
  * N3. How many files are known is bounded as well; a tree that is larger is watched in part, and that is reported.
  */
-import { unwatchFile, watchFile } from "node:fs";
+import { type Stats, unwatchFile, watchFile } from "node:fs";
 import { basename } from "node:path";
 import type { FSWatcher } from "chokidar";
 import { checkSyntax, languageOf, repairOf } from "../../assistant/shadow/detectors/check-syntax.ts";
@@ -26,6 +26,7 @@ const MAX_WAIT_MS = 1_000;
 const MAX_PENDING = 2_000;
 const BATCH = 50;
 const MAX_KNOWN = 50_000;
+const RECENT_MS = 60_000;
 const MAX_TEXT_BYTES = 524_288;
 const MAX_REPOSITORIES = 50;
 const MAX_ORPHANS = 200;
@@ -41,7 +42,7 @@ export interface WatcherStatus {
 
 interface WatcherParts {
   readonly orders: WatchOrders;
-  readonly clock: Pick<Clock, "wake" | "monotonicMs">;
+  readonly clock: Pick<Clock, "nowMs" | "wake" | "monotonicMs">;
   readonly redactor: Pick<Redactor, "redactText">;
   readonly onFinding: (finding: Finding) => void;
   /** For the operator: once for each thing that goes wrong. */
@@ -83,12 +84,12 @@ export class ShadowWatcher {
     const { watch } = await import("chokidar");
     const isWatched = watchedPaths(orders);
     const watcher = watch([...orders.roots], {
-      ...{ followSymlinks: false, ignorePermissionErrors: true, ignoreInitial: false },
+      ...{ followSymlinks: false, alwaysStat: true, ignorePermissionErrors: true, ignoreInitial: false },
       ignored: (path, stats) =>
         !isWatched(path) || stats?.isSymbolicLink() === true || (stats !== undefined && this.#known >= MAX_KNOWN),
     });
     this.#watcher = watcher;
-    watcher.on("all", (event, path) => this.#noticed(event, path));
+    watcher.on("all", (event, path, stats) => this.#noticed(event, path, stats));
     watcher.on("error", (error) => this.#problem(String(error)));
     await new Promise<void>((resolve) => watcher.on("ready", resolve));
     this.#isReady = true;
@@ -102,7 +103,7 @@ export class ShadowWatcher {
     await this.#working;
   }
 
-  #noticed(event: string, path: string): void {
+  #noticed(event: string, path: string, stats: Stats | undefined): void {
     if (event === "add" || event === "addDir") this.#known += 1;
     if (event === "unlink" || event === "unlinkDir") this.#known = Math.max(0, this.#known - 1);
     if (event === "add" && this.#known === MAX_KNOWN) {
@@ -115,8 +116,13 @@ export class ShadowWatcher {
     }
     const place = placeInGit(path);
     if (place !== null) this.#knowRepository(place.repository, place.file);
-    if (!this.#isReady || event === "addDir" || event === "unlinkDir") return;
+    if (event === "addDir" || event === "unlinkDir" || !(this.#isReady || this.#isRecent(stats))) return;
     this.#wait(path, event as FileEvent);
+  }
+
+  /** What was written just before the first look would be missed otherwise. */
+  #isRecent(stats: Stats | undefined): boolean {
+    return stats !== undefined && stats.mtimeMs > this.#parts.clock.nowMs() - RECENT_MS;
   }
 
   #knowRepository(directory: string, file: string): void {
