@@ -50,6 +50,8 @@ const OPTIONAL = [
   "effect.resolved approval_id",
   "body.erased run_id",
   "body.erased session_id",
+  "slot.settled slots",
+  "slot.settled until",
 ];
 
 describe("a ledger", () => {
@@ -107,7 +109,10 @@ describe("a ledger", () => {
       "config.changed",
       "effect.resolved",
       "home.restored",
+      "job.added",
+      "job.removed",
       "mark.removed",
+      "memory.forgotten",
       "pair.accepted",
       "pair.denied",
       "policy.decided",
@@ -115,6 +120,8 @@ describe("a ledger", () => {
       "row.recorded",
       "run.created",
       "run.sealed",
+      "schedule.paused",
+      "schedule.resumed",
       "secret.removed",
       "secret.set",
       "session.imported",
