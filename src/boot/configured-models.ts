@@ -90,7 +90,7 @@ export function profileOf({ kind }: Pick<ProviderSettings, "kind">, { profile }:
 
 const DEFAULT_IDLE_S = 300;
 
-function localSettings({ provider, model }: ResolvedModel, homeDirectory: string) {
+export function localSettings({ provider, model }: ResolvedModel, homeDirectory: string) {
   const { kind, threads = null, gpu = false, idleS = DEFAULT_IDLE_S } = provider;
   if (kind !== "llama_cpp" || model.modelPath === undefined) return {};
   const modelPath = resolve(homeDirectory, expandTilde(model.modelPath));

@@ -15,6 +15,8 @@ import type { Settings } from "./settings.ts";
 
 interface MemorySurroundings {
   readonly store: Store;
+  /** For local models. */
+  readonly homeDirectory: string;
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly redactor: Pick<Redactor, "redactText">;
@@ -76,7 +78,7 @@ function namedBy({ config, readVariable }: Settings): unknown {
   return embeddingModel === undefined ? null : [embeddingModel, config.models.providers, readVariable];
 }
 
-function openIndex({ store, clock, settings, isBusy, warn }: MemorySurroundings) {
+function openIndex({ store, clock, homeDirectory, settings, isBusy, warn }: MemorySurroundings) {
   let seen: Settings | null = null;
   let current: { readonly by: unknown; readonly index: Promise<EmbeddingIndex | null> } | null = null;
   const make = async (now: Settings, before: Promise<EmbeddingIndex | null>): Promise<EmbeddingIndex | null> => {
@@ -86,7 +88,7 @@ function openIndex({ store, clock, settings, isBusy, warn }: MemorySurroundings)
       import("../assistant/memory/embedding-index.ts"),
     ]);
     const model = now.config.memory.embeddingModel ?? "";
-    const choice = configuredEmbedder(now, clock);
+    const choice = configuredEmbedder(now, clock, homeDirectory);
     if (!choice.ok) {
       warn("memory.not_embedded", { model, message: choice.message });
       return null;

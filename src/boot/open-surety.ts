@@ -124,6 +124,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     };
     const memories: MemoryService = openMemory({
       ...{ store, clock, random, redactor, settings: () => now, warn: logging.warn },
+      homeDirectory: home.directory,
       isBusy: () => runtime.isBusy,
     });
     const sessionContext = new SessionContext({
