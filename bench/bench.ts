@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { startChild } from "./child.ts";
 import type { BenchWorld, Figure } from "./figure.ts";
+import { archive } from "./figures/archive.ts";
 import { conversation } from "./figures/conversation.ts";
 import { firstRequestTokens } from "./figures/first-request.ts";
 import { fullStore } from "./figures/full-store.ts";
@@ -37,6 +38,7 @@ const FIGURES: readonly Figure[] = [
   gateway,
   memory,
   fullStore,
+  archive,
   sessions,
   conversation,
   memories,

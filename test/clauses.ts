@@ -599,4 +599,11 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     interrupted: "What was interrupted is finished when the home is opened again.",
     limits: "It says what it cannot reach.",
   },
+  "X-26": {
+    backup: "A backup is taken while the gateway runs, and restored.",
+    schema: "An older home is upgraded; a newer one is refused.",
+    archive: "Ended runs are compressed when idle; reads give the same bytes and verify.",
+    retention: "Ended runs over an age or a size are forgotten, with ledger entries, and every chain verifies.",
+    quota: "A home over its quota, or on a disk that is nearly full, says so at the start and in its status.",
+  },
 };

@@ -3,6 +3,7 @@ import { SessionFiles, type SessionFilesParts } from "../adapters/records/sessio
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import type { PendingErasure } from "../runtime/ports/stored-erasure.ts";
+import { archiveWhenIdle } from "./archive-when-idle.ts";
 import type { Config } from "./config/config.ts";
 import type { Home } from "./home.ts";
 import { RecordsThread } from "./records-thread.ts";
@@ -30,7 +31,9 @@ export function openRecords({ store, plainStore, clock, home, context, sessions,
   const records = new RecordsThread({
     ...{ store: plainStore, clock, isBusy, homeDirectory: home.directory },
     onError: (error) => onDefect("records", error),
+    onDone: () => archive.wake(),
   });
+  const archive = archiveWhenIdle({ store: plainStore, clock, isBusy, onError: (error) => onDefect("archive", error) });
   return {
     /** A run has ended, a session was imported, or the home was opened. */
     wake: (): void => {
@@ -47,6 +50,7 @@ export function openRecords({ store, plainStore, clock, home, context, sessions,
     follow: (...run: Parameters<SessionFiles["follow"]>): void => sessionFiles.follow(...run),
     /** Before the store is closed. `isWritable`: what is left may be written. */
     close: async (isWritable: boolean): Promise<void> => {
+      archive.close();
       await records.close(isWritable);
       if (isWritable) await sessionFiles.close();
     },

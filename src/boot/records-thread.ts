@@ -24,6 +24,8 @@ interface RecordsThreadParts {
   readonly clock: Pick<Clock, "wake" | "monotonicMs">;
   readonly isBusy: () => boolean;
   readonly onError: (error: unknown) => void;
+  /** Nothing is left to write, and nothing is at work. */
+  readonly onDone: () => void;
 }
 
 /** Without a run at work or ended for so long, the gateway counts as idle. */
@@ -105,6 +107,7 @@ export class RecordsThread {
     }
     this.#wantedSinceMs = null;
     await this.#endThread();
+    if (!this.#isClosed) this.#parts.onDone();
   }
 
   #project(): Promise<boolean> {

@@ -9,6 +9,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { WriteApplier } from "./apply-writes.ts";
+import { archiveRuns, giveBackSpace } from "./archive-runs.ts";
 import { connectWriter, type Prepare, preparing } from "./connection.ts";
 import { type Failure, failureOf } from "./sqlite-failure.ts";
 import type { BatchReport, Commits, WriterSetup } from "./thread-messages.ts";
@@ -44,6 +45,21 @@ export class GroupCommit {
       if (this.db.isTransaction) this.db.exec("ROLLBACK");
       throw error;
     }
+  }
+
+  /** False: there is nothing more to archive now. */
+  archive(endedBefore: string, limit: number): boolean {
+    this.db.exec("BEGIN IMMEDIATE");
+    let isMore = false;
+    try {
+      isMore = archiveRuns(this.#prepare, endedBefore, limit);
+      this.db.exec("COMMIT");
+    } catch (error) {
+      if (this.db.isTransaction) this.db.exec("ROLLBACK");
+      throw error;
+    }
+    if (!isMore) giveBackSpace(this.db);
+    return isMore;
   }
 
   #clearStaleCaches(): void {

@@ -15,6 +15,7 @@ import { Defect } from "../../kernel/vocabulary/defect.ts";
 import type { BodyRef, Hash, RunId, SessionId } from "../../kernel/vocabulary/identifiers.ts";
 import { parseJson } from "../../kernel/vocabulary/parse-json.ts";
 import type { StoredBody } from "../../runtime/ports/store.ts";
+import { archivedBodies, archivedEntries, archivedLastSeq, archivedTerms, IN_ARCHIVE } from "./archives.ts";
 import { type Prepare, type Tables, toBytes, toHex } from "./connection.ts";
 import { runPosition, sessionPosition } from "./runs.ts";
 
@@ -48,6 +49,7 @@ const AFTER = "SELECT place, lines FROM appends WHERE place > ? AND place < ? OR
 const LAST = "SELECT place, lines FROM appends WHERE place > ? AND place < ? ORDER BY place DESC LIMIT 1";
 const FRAME = "SELECT contract_hash, contract FROM runs WHERE position = ?";
 const ROW_OF = "SELECT place FROM appends WHERE place >= ? AND place < ? ORDER BY place LIMIT 1";
+const ROWS = "SELECT place, lines, bodies FROM appends WHERE place > ? AND place < ? ORDER BY place";
 const BODIES = "SELECT bodies FROM appends WHERE place > ? AND place <= ? AND bodies IS NOT NULL ORDER BY place DESC";
 
 export function appendRow(
@@ -98,6 +100,30 @@ export function eraseBodiesOf(prepare: Prepare, run: number): void {
     first,
     first + PLACES_PER_RUN,
   );
+  prepare("UPDATE archives SET bodies = NULL WHERE run = ?").run(run);
+}
+
+/** All that a run's rows hold; null where one is damaged or missing. */
+export function readRows(
+  prepare: Prepare,
+  run: number,
+): { readonly entries: readonly string[]; readonly bodies: readonly unknown[] } | null {
+  const first = run * PLACES_PER_RUN;
+  const entries: string[] = [];
+  const bodies: unknown[] = [];
+  for (const row of prepare(ROWS).iterate(first, first + PLACES_PER_RUN)) {
+    entries.push(...String(row["lines"]).split(LINE_BREAK));
+    const triples = row["bodies"] === null ? null : parseJson(String(row["bodies"]));
+    const isDamaged = triples !== null && !(triples.ok && Array.isArray(triples.value));
+    if (Number(row["place"]) !== first + entries.length || isDamaged) return null;
+    if (triples?.ok) bodies.push(...(triples.value as readonly unknown[]));
+  }
+  return { entries, bodies };
+}
+
+export function removeRows(prepare: Prepare, run: number): void {
+  const first = run * PLACES_PER_RUN;
+  prepare("DELETE FROM appends WHERE place > ? AND place < ?").run(first, first + PLACES_PER_RUN);
 }
 
 function linesAfter(prepare: Prepare, run: number, seq: number, limit: number): readonly string[] {
@@ -130,16 +156,22 @@ function entriesAfter(prepare: Prepare, run: number, seq: number, limit: number)
       found.push(entries[at] ?? "");
     if (found.length >= limit) break;
   }
-  return found;
+  return found.length > 0 ? found : archivedEntries(prepare, run).slice(seq, seq + limit);
 }
 
 /** The last entry; null before the first. */
 export function journalHead(prepare: Prepare, run: number): { readonly seq: number; readonly hash: Hash } | null {
   const first = run * PLACES_PER_RUN;
   const row = prepare(LAST).get(first, first + PLACES_PER_RUN);
-  if (row === undefined) return null;
+  if (row === undefined) return archivedHead(prepare, run);
   const last = String(row["lines"]).split(LINE_BREAK).at(-1) ?? "";
   return { seq: Number(row["place"]) - first, hash: hashNamedIn(last) };
+}
+
+function archivedHead(prepare: Prepare, run: number): ReturnType<typeof journalHead> {
+  const seq = archivedLastSeq(prepare, run);
+  if (seq === null || seq === 0) return null;
+  return { seq, hash: hashNamedIn(archivedEntries(prepare, run).at(-1) ?? "") };
 }
 
 /** Null where there is no such entry. */
@@ -151,7 +183,8 @@ export function hashAt(prepare: Prepare, run: number, seq: number): Hash | null 
 /** An unreadable contract leaves the fields empty; its entries then fail verification. */
 function frameOf(prepare: Prepare, run: number): EntryFrame {
   const row = prepare(FRAME).get(run);
-  const contract = parseJson(String(row?.["contract"]));
+  const stored = String(row?.["contract"]);
+  const contract = parseJson(stored === IN_ARCHIVE ? (archivedTerms(prepare, run)?.contract ?? "") : stored);
   const terms = contract.ok ? (contract.value as Readonly<Record<string, unknown>> | null) : null;
   return {
     contractHash: toHex(row?.["contract_hash"] as Uint8Array),
@@ -167,15 +200,20 @@ function bodiesOf(prepare: Prepare, run: number, wanted: ReadonlySet<BodyRef>, l
   const first = run * PLACES_PER_RUN;
   const end = first + PLACES_PER_RUN;
   const last = prepare(ROW_OF).get(first + lastSeq, end)?.["place"] ?? end - 1;
-  for (const row of prepare(BODIES).iterate(first, Number(last))) {
-    const parsed = parseJson(String(row["bodies"]));
+  const take = (bodies: string): void => {
+    const parsed = parseJson(bodies);
     const triples = parsed.ok && Array.isArray(parsed.value) ? parsed.value : [];
     for (const triple of triples) {
       const [ref, salt, text] = Array.isArray(triple) ? triple : [];
       if (typeof salt !== "string" || typeof text !== "string" || !wanted.has(ref as BodyRef)) continue;
       found.set(ref as BodyRef, { salt, text });
     }
-    if (found.size === wanted.size) break;
+  };
+  for (const row of prepare(BODIES).iterate(first, Number(last))) {
+    take(String(row["bodies"]));
+    if (found.size === wanted.size) return found;
   }
+  const archived = archivedBodies(prepare, run);
+  if (archived !== null) take(archived);
   return found;
 }

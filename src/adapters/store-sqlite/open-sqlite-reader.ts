@@ -23,6 +23,7 @@ function open(home: string): Store {
     ...{ homeId, restored },
     ...storeReads(reading, homeId, (list, ...args) => reading.read((prepare) => readList(prepare, list, args))),
     commit: refuse,
+    archive: refuse,
     purge: refuse,
     backup: (toFile) => backUp(databaseFile(home), toFile),
     close: () => new Promise((resolve) => resolve(reading.close())),

@@ -62,6 +62,7 @@ function open(options: SqliteStoreOptions): SqliteStore {
       closing === null ? reader.list(list, ...args) : Promise.reject(closedError()),
     ),
     commit: (writes, urgency) => writer.commit(writes, urgency),
+    archive: (endedBefore, limit) => writer.archive({ endedBefore, limit }),
     purge: () => writer.purge(),
     onUnavailable: (listener) => writer.onUnavailable(listener),
     backup: (toFile) => (closing === null ? reader.backup(toFile) : Promise.reject(closedError())),

@@ -12,6 +12,7 @@ import {
   type StoredRun,
 } from "../../runtime/ports/store.ts";
 import type { RunRange } from "../../runtime/ports/stored-session.ts";
+import { archivedTerms, IN_ARCHIVE } from "./archives.ts";
 import { type Prepare, type Tables, toBytes, toHex } from "./connection.ts";
 
 /** A status is stored as its index in RUN_STATUSES, where those of ended runs come last. */
@@ -119,15 +120,16 @@ const OF_SESSION = `s.run IN (
 const WITH_TEXT = `(instr(r.id, :text) > 0 OR (
     s.session IN (SELECT session FROM bodies WHERE text LIKE :pattern ESCAPE '!') AND EXISTS (
       SELECT 1 FROM bodies b WHERE b.session = s.session AND b.text LIKE :pattern ESCAPE '!'
-        AND b.ref = unhex(iif(json_valid(r.accepted), r.accepted ->> '$.event.messageRef', '')))))`;
+        AND b.ref = coalesce((SELECT message_ref FROM archives z WHERE z.run = r.position),
+          unhex(iif(json_valid(r.accepted), r.accepted ->> '$.event.messageRef', ''))))))`;
 
 export const RUN_LISTS = {
   openRuns(prepare: Prepare, after: number, limit: number): readonly PlacedRun[] {
-    return prepare(RUN_QUERIES.openRuns).all(after, limit).map(toStoredRun);
+    return prepare(RUN_QUERIES.openRuns).all(after, limit).map(storedRunOf(prepare));
   },
 
   runsAfter(prepare: Prepare, position: number, limit: number): readonly PlacedRun[] {
-    return prepare(RUN_QUERIES.runsAfter).all(position, limit).map(toStoredRun);
+    return prepare(RUN_QUERIES.runsAfter).all(position, limit).map(storedRunOf(prepare));
   },
 
   /** The page and its total are read in one transaction. */
@@ -148,16 +150,16 @@ export const RUN_LISTS = {
     { after, before }: RunRange,
     limit: number,
   ): readonly PlacedRun[] {
-    return prepare(RUN_QUERIES.sessionRuns).all(sessionId, after, before, limit).map(toStoredRun).reverse();
+    return prepare(RUN_QUERIES.sessionRuns).all(sessionId, after, before, limit).map(storedRunOf(prepare)).reverse();
   },
 
   openRunsOf(prepare: Prepare, sessionId: SessionId, limit: number): readonly PlacedRun[] {
-    return prepare(RUN_QUERIES.openRunsOf).all(sessionId, limit).map(toStoredRun);
+    return prepare(RUN_QUERIES.openRunsOf).all(sessionId, limit).map(storedRunOf(prepare));
   },
 };
 
 export function findRun(prepare: Prepare, runId: RunId): PlacedRun | null {
-  return runOrNull(prepare(`${SELECT} WHERE r.id = ?`).get(runId));
+  return runOrNull(prepare, prepare(`${SELECT} WHERE r.id = ?`).get(runId));
 }
 
 export function findRunIds(prepare: Prepare, beginning: string, limit: number): readonly RunId[] {
@@ -167,7 +169,7 @@ export function findRunIds(prepare: Prepare, beginning: string, limit: number): 
 
 export function firstRunOf(prepare: Prepare, sessionId: SessionId): PlacedRun | null {
   const open = (): PlacedRun | null => RUN_LISTS.openRunsOf(prepare, sessionId, 1)[0] ?? null;
-  return runOrNull(prepare(RUN_QUERIES.firstEndedRunOf).get(sessionId)) ?? open();
+  return runOrNull(prepare, prepare(RUN_QUERIES.firstEndedRunOf).get(sessionId)) ?? open();
 }
 
 export function findRunByKey(
@@ -176,13 +178,13 @@ export function findRunByKey(
 ): { readonly run: StoredRun; readonly requestHash: Hash } | null {
   const use = prepare("SELECT run, request_hash FROM idempotency_keys WHERE key_hash = ?").get(toBytes(keyHash));
   if (use === undefined) return null;
-  const run = runOrNull(prepare(`${SELECT} WHERE r.position = ?`).get(Number(use["run"])));
+  const run = runOrNull(prepare, prepare(`${SELECT} WHERE r.position = ?`).get(Number(use["run"])));
   return run === null ? null : { run, requestHash: toHex(use["request_hash"] as Uint8Array) };
 }
 
 export function findRunByMessage(prepare: Prepare, channel: string, messageId: string): StoredRun | null {
   const byMessage = `${SELECT} WHERE r.position = (SELECT run FROM inbox WHERE channel = ? AND message_id = ?)`;
-  return runOrNull(prepare(byMessage).get(channel, messageId));
+  return runOrNull(prepare, prepare(byMessage).get(channel, messageId));
 }
 
 export function runPosition(prepare: Prepare, runId: RunId): number | null {
@@ -200,7 +202,7 @@ function pageOfRuns(prepare: Prepare, status: RunStatus | undefined, { limit, of
     status === undefined
       ? prepare(RUN_QUERIES.allRuns).all(limit, offset)
       : prepare(RUN_QUERIES.runsByStatus).all(statusNumber(status), limit, offset);
-  return rows.map(toStoredRun);
+  return rows.map(storedRunOf(prepare));
 }
 
 function fittingRuns(prepare: Prepare, filter: RunFilter, { limit, offset }: Page) {
@@ -213,7 +215,7 @@ function fittingRuns(prepare: Prepare, filter: RunFilter, { limit, offset }: Pag
     ...{ limit, offset },
   });
   const rows = prepare(RUNS_AT).all(String(found?.["page"]));
-  return { runs: rows.map(toStoredRun), total: Number(found?.["total"]) };
+  return { runs: rows.map(storedRunOf(prepare)), total: Number(found?.["total"]) };
 }
 
 function countRuns(prepare: Prepare, status: RunStatus | undefined): number {
@@ -224,8 +226,21 @@ function countRuns(prepare: Prepare, status: RunStatus | undefined): number {
   return Number(row?.["total"]);
 }
 
-function runOrNull(row: object | undefined): PlacedRun | null {
-  return row === undefined ? null : toStoredRun(row);
+function runOrNull(prepare: Prepare, row: object | undefined): PlacedRun | null {
+  return row === undefined ? null : storedRunOf(prepare)(row);
+}
+
+/** What an archived run was accepted with is in its archive. */
+function storedRunOf(prepare: Prepare): (row: object) => PlacedRun {
+  return (row) => {
+    const run = toStoredRun(row);
+    const terms = run.contract === IN_ARCHIVE ? archivedTerms(prepare, run.position) : null;
+    if (terms === null) return run;
+    const { contract, accepted, completed } = terms;
+    return completed === null
+      ? { ...run, contract, accepted }
+      : { ...run, contract, accepted: completed, acceptedAtFirst: accepted };
+  };
 }
 
 interface RunRow

@@ -10,6 +10,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ACCESS_TABLES } from "./access.ts";
 import { APPROVAL_TABLES } from "./approvals.ts";
+import { ARCHIVE_TABLES } from "./archives.ts";
 import { CAPABILITY_TABLES } from "./capabilities.ts";
 import { preparing, type Tables } from "./connection.ts";
 import { ERASURE_TABLES } from "./erasures.ts";
@@ -33,7 +34,7 @@ import { SPEND_TABLES } from "./spend.ts";
 /** "sure" in ASCII: tells our databases from others. */
 export const APPLICATION_ID = 0x73757265;
 
-export const SCHEMA_VERSION = 19;
+export const SCHEMA_VERSION = 20;
 
 const META_TABLES: Tables = {
   1: "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;",
@@ -62,6 +63,7 @@ const SUBJECTS: readonly Tables[] = [
   GOVERNANCE_TABLES,
   JOB_TABLES,
   MEMORY_TABLES,
+  ARCHIVE_TABLES,
 ];
 
 const FIRST_WITH_RECORDS = 9;

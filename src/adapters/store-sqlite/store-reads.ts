@@ -30,7 +30,7 @@ import { findCheckpoint, findSession, findSessionByKey } from "./sessions.ts";
 import { heldFor } from "./spend.ts";
 import { toStoreError } from "./sqlite-failure.ts";
 
-export type StoreReads = Omit<Store, "homeId" | "restored" | "commit" | "purge" | "backup" | "close">;
+export type StoreReads = Omit<Store, "homeId" | "restored" | "commit" | "archive" | "purge" | "backup" | "close">;
 export type ReadingList = <K extends ListName>(list: K, ...args: ListArguments<K>) => Promise<ListResult<K>>;
 
 export class Reading {

@@ -18,7 +18,12 @@ export interface WriterSetup {
 export type Commits = readonly (readonly PackedWrite[])[];
 
 /** `rest`: a checkpoint while nothing is written, so that there is time to give memory back. */
-export type WriterRequest = Commits | "checkpoint" | "rest" | "purge" | "close";
+export interface ArchiveRequest {
+  readonly endedBefore: string;
+  readonly limit: number;
+}
+
+export type WriterRequest = Commits | ArchiveRequest | "checkpoint" | "rest" | "purge" | "close";
 
 /** How the next commits ended; `at` counts from the first of them. Commits that are not listed succeeded and reserved nothing. */
 export interface BatchReport {
@@ -31,6 +36,7 @@ export type WriterReply =
   | ({ readonly type: "committed" } & BatchReport)
   /** No unanswered commit was written, and none will be. */
   | { readonly type: "broken"; readonly failure: Failure }
+  | { readonly type: "archived"; readonly isMore: boolean }
   /** The log is empty, unless another process read it. */
   | { readonly type: "purged"; readonly isWhole: boolean }
   | { readonly type: "closed"; readonly failure: Failure | null };

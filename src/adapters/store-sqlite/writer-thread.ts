@@ -18,6 +18,7 @@ import { type PackedWrite, pack } from "./packed-writes.ts";
 import { errorOf } from "./sqlite-failure.ts";
 import { closedError } from "./store-reads.ts";
 import {
+  type ArchiveRequest,
   type BatchReport,
   type WriterReply,
   type WriterRequest,
@@ -59,6 +60,7 @@ export class WriterThread {
   #onClosed: (() => void) | null = null;
   #hasExited = false;
   readonly #purges: PromiseWithResolvers<void>[] = [];
+  readonly #archiving: PromiseWithResolvers<boolean>[] = [];
 
   /** `code` is the thread's program; tests pass one that fails. */
   constructor(setup: WriterSetup, clock: Clock, code: URL = workerFile("writer-worker")) {
@@ -78,6 +80,16 @@ export class WriterThread {
       else if (urgency === "eager") this.#sendWhenAnswered();
       else this.#sendAfterThisTurn();
     });
+  }
+
+  /** Compresses some ended runs; false when there is nothing more to do. */
+  archive(request: ArchiveRequest): Promise<boolean> {
+    const refusal = this.#closing === null ? this.#refusal : closedError();
+    if (refusal !== null) return Promise.reject(refusal);
+    const archiving = Promise.withResolvers<boolean>();
+    this.#archiving.push(archiving);
+    this.#post(request);
+    return archiving.promise;
   }
 
   /** Empties the log, after everything that was committed before. */
@@ -146,6 +158,7 @@ export class WriterThread {
   #receive(reply: WriterReply): void {
     if (reply.type === "committed") this.#settle(reply);
     else if (reply.type === "purged") this.#purged(reply.isWhole);
+    else if (reply.type === "archived") this.#archiving.shift()?.resolve(reply.isMore);
     else if (reply.type === "broken") this.#break(errorOf(reply.failure));
     else this.#closeFailure = reply.failure === null ? null : errorOf(reply.failure);
   }
@@ -192,6 +205,7 @@ export class WriterThread {
     if (this.#refusal !== null) return;
     this.#refusal = error;
     const waiting = [...this.#unanswered.splice(0), ...this.#unsent.splice(0), ...this.#purges.splice(0)];
+    for (const { reject } of this.#archiving.splice(0)) reject(error);
     for (const { reject } of waiting) reject(error);
     const listeners = this.#listeners.splice(0);
     if (!isClosed(error)) for (const listener of listeners) listener(error);

@@ -9,10 +9,11 @@ import type { DatabaseSync } from "node:sqlite";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { Defect } from "../../kernel/vocabulary/defect.ts";
 import { releaseHeap } from "../../runtime/release-heap.ts";
+import { copyAll } from "./archive-runs.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { preallocateWal } from "./preallocate-wal.ts";
 import { type Failure, failureOf, mediumFailureOf } from "./sqlite-failure.ts";
-import type { Commits, WriterReply, WriterRequest, WriterSetup } from "./thread-messages.ts";
+import type { ArchiveRequest, Commits, WriterReply, WriterRequest, WriterSetup } from "./thread-messages.ts";
 
 if (parentPort === null) throw new Defect("the writer runs as a thread only");
 const port = parentPort;
@@ -29,13 +30,20 @@ port.on("message", (first: WriterRequest) => {
   for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port)) {
     requests.push(more.message as WriterRequest);
   }
-  const commits = requests.flatMap((request) => (typeof request === "string" ? [] : request));
+  const commits = requests.flatMap((request) => (isCommits(request) ? request : []));
   if (commits.length > 0) write(commits);
   if (requests.includes("checkpoint") || requests.includes("rest")) checkpoint();
   if (requests.includes("rest")) rest();
-  for (const _ of requests.filter((request) => request === "purge")) purge();
+  for (const request of requests) {
+    if (request === "purge") purge();
+    else if (typeof request === "object" && !isCommits(request)) archive(request);
+  }
   if (requests.includes("close")) close();
 });
+
+function isCommits(request: WriterRequest): request is Commits {
+  return Array.isArray(request);
+}
 
 function reply(message: WriterReply): void {
   port.postMessage(message);
@@ -78,31 +86,54 @@ function rest(): void {
   }
 }
 
+/** Ended runs, while nothing is written. */
+function archive({ endedBefore, limit }: ArchiveRequest): void {
+  let isMore = false;
+  try {
+    if (writer !== null) {
+      isMore = writer.archive(endedBefore, limit);
+      if (!isMore) emptyLog(writer.db);
+    }
+  } catch (error) {
+    failUnlessBusy(error);
+  }
+  reply({ type: "archived", isMore });
+}
+
 /** A home of an earlier version did not overwrite what it deleted: so once everything is copied, and what is left over goes. */
 function overwriteEarlier(db: DatabaseSync): void {
   if (db.prepare("SELECT 1 FROM meta WHERE name = 'has_remains'").get() === undefined) return;
-  // In memory, the copy would be as large as the database.
-  db.exec("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY; DELETE FROM meta WHERE name = 'has_remains'");
+  copyAll(db);
+  db.exec("DELETE FROM meta WHERE name = 'has_remains'");
 }
 
 /** Empties the log, which still holds what was deleted. */
 function purge(): void {
   let isWhole = false;
   try {
-    if (writer !== null) isWhole = emptyLog(writer.db);
+    if (writer !== null) {
+      writer.db.exec(`PRAGMA busy_timeout = ${PURGE_TIMEOUT_MS}`);
+      overwriteEarlier(writer.db);
+      isWhole = emptyLog(writer.db);
+    }
   } catch (error) {
-    fail(error);
+    failUnlessBusy(error);
   }
   reply({ type: "purged", isWhole });
 }
 
 function emptyLog(db: DatabaseSync): boolean {
   db.exec(`PRAGMA busy_timeout = ${PURGE_TIMEOUT_MS}`);
-  overwriteEarlier(db);
   const row = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
   // Sets the timeout back as well.
   preallocateWal(db, setup.file, setup.busyTimeoutMs);
   return row?.["busy"] === 0;
+}
+
+/** Another process holds the database: nothing has begun, and it is tried again. */
+function failUnlessBusy(error: unknown): void {
+  if (failureOf(error).code !== "store.busy") fail(error);
+  else writer?.db.exec(`PRAGMA busy_timeout = ${setup.busyTimeoutMs}`);
 }
 
 function fail(error: unknown): void {

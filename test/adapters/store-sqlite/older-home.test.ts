@@ -108,9 +108,11 @@ test("rows of an older home are recorded as they are, except acceptances that it
   expect((await opened.findPairing("crm", "eve"))?.state).toBe("forged");
 });
 
-/** What versions 9 to 19 added. */
+/** What versions 9 to 20 added. */
 const WITHOUT_RECORDS = `
   DROP TABLE memory_words; DROP TABLE memories; DROP TABLE memory_vectors; DROP TABLE memory_uses;
+  DROP INDEX unarchived_runs; ALTER TABLE run_states DROP COLUMN archive;
+  DROP TABLE archives; DROP TABLE archive_dictionaries;
   DROP TABLE ghosts; DROP TABLE erasures; ALTER TABLE run_states DROP COLUMN erased_at; ALTER TABLE sessions DROP COLUMN erased_at;
   DROP TABLE tokens; DROP TABLE browsers; DROP TABLE media; DROP TABLE secrets;
   DROP TABLE governance_runs; DROP TABLE governance_changes; DROP TABLE governance_tiers; DROP TABLE governance_place;
@@ -167,6 +169,6 @@ test("the released schema is byte for byte what it was: a change needs a migrati
   const schema = db.prepare("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema").all();
   db.close();
   expect(createHash("sha256").update(JSON.stringify(schema)).digest("hex")).toBe(
-    "14f3c482a3a339cfe28596644c192ade5d0c5812da53f1a36c7b2434bd99e419",
+    "0cb1b00f49cb6bc5ecc9f33d465b40335c84844e816fa7987fd790b05224aebd",
   );
 });
