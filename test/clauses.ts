@@ -598,6 +598,7 @@ export const CLAUSES: Readonly<Record<string, Readonly<Record<string, string>>>>
     "at-work": "What has not ended is not forgotten, and the refusal says so.",
     interrupted: "What was interrupted is finished when the home is opened again.",
     limits: "It says what it cannot reach.",
+    memory: "A memory is forgotten the same way.",
   },
   "X-26": {
     backup: "A backup is taken while the gateway runs, and restored.",

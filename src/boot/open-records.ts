@@ -1,5 +1,6 @@
 /** What is written in files as well: sessions while they go on, and the records of ended runs. */
 import { SessionFiles, type SessionFilesParts } from "../adapters/records/session-files.ts";
+import type { RunId } from "../kernel/vocabulary/identifiers.ts";
 import type { Clock } from "../runtime/ports/clock.ts";
 import type { Store } from "../runtime/ports/store.ts";
 import type { PendingErasure } from "../runtime/ports/stored-erasure.ts";
@@ -46,6 +47,11 @@ export function openRecords({ store, plainStore, clock, home, context, sessions,
       const runIds = erased.flatMap(({ runId }) => runId ?? []);
       await records.pausing(() => eraseRunRecords(plainStore, home.directory, runIds));
       await sessionFiles.erase(erased);
+    },
+    /** Those of runs that retention has forgotten. */
+    remove: async (runIds: readonly RunId[]): Promise<void> => {
+      const { removeRunRecords } = await import("../adapters/records/erase-run-records.ts");
+      await records.pausing(() => removeRunRecords(plainStore, home.directory, runIds));
     },
     follow: (...run: Parameters<SessionFiles["follow"]>): void => sessionFiles.follow(...run),
     /** Before the store is closed. `isWritable`: what is left may be written. */

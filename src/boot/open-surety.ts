@@ -59,6 +59,7 @@ import { openGovernance } from "./open-governance.ts";
 import { openLogging } from "./open-logging.ts";
 import { type MemoryService, memoryLater, openMemory } from "./open-memory.ts";
 import { openRecords } from "./open-records.ts";
+import { openRetention } from "./open-retention.ts";
 import { openShadow } from "./open-shadow.ts";
 import type { Surety, SuretyOptions } from "./opened-surety.ts";
 import { loadSigningKey, NEW_KEY } from "./signing-key.ts";
@@ -197,6 +198,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     });
     const events = options.events ?? new EventBus((error) => onDefect("event-handler", error));
     const configChanged = (): void => {
+      retention.wake();
       for (const record of ["config", "policy", "model", "budget"] as const) feed.changed(record, null);
     };
     events.on("config.changed", configChanged);
@@ -242,6 +244,12 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     });
     const erasure = openErasure({ store, clock, home, context: sessionContext, records, redactor, inbox, onDefect });
     await erasure.resume();
+    const retention = openRetention({
+      ...{ store, clock, home, records, onDefect, erasure: erasure.erasure },
+      limits: () => now.config.retention,
+      isBusy: () => runtime.isBusy,
+    });
+    if (options.workers !== 0) retention.wake();
     // What ended before a crash, and is in no file yet.
     if (options.workers !== 0) {
       records.wake();
@@ -361,6 +369,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
           await schedule.stop();
           await memories.close();
           await Promise.all([runtime.stop(graceMs), delivery.stop(graceMs), administration.conformance.close()]);
+          await retention.close();
           await erasure.settle();
           await governance.close(runtime.isIntact);
           await records.close(runtime.isIntact);

@@ -32,6 +32,7 @@ async function openTalk() {
   const server = await startOpenAiServer(({ body: { messages } }) => {
     if (messages[0]?.["content"] === getSummaryPrompt().content) return answer({ text: SUMMARY });
     const asked = JSON.stringify(messages.findLast(({ role }) => role === "user")?.["content"]);
+    if (asked.includes("wait")) return { kind: "hang" };
     const turn = Number(/in-turn-(\d)/.exec(asked)?.[1]);
     const [thought = "", decision = "", wrote = "", answered = ""] = canaries(turn);
     const notes = `<<<NOTES_JSON>>>\n{"add_decisions":["${decision}"]}\n<<<END_NOTES_JSON>>>`;
@@ -153,6 +154,59 @@ verifies(
     expect(await surety("verify", "--home")).toMatchObject({ code: 0, stdout: expect.stringContaining("4 runs") });
     expect((await surety("sessions", "ls", "--json")).stdout).toContain('"total": 0');
     expect((await surety("forget", third.sessionId)).stdout).toContain("nothing was left of it");
+  },
+  LIMIT_MS,
+);
+
+verifies(
+  "X-25/at-work",
+  "a run that has not ended refuses, and so does its session; another one is forgotten",
+  async () => {
+    const { start } = await openTalk();
+    const { ask, say } = talker(await start());
+    const first = await say(1);
+    const { json } = await ask("POST", `/api/sessions/${first.sessionId}/send`, { text: `wait ${said(2)}` });
+    const open = String(json["id"]);
+    for (const path of [`/v1/runs/${open}`, `/v1/runs/${first.runId}`, `/api/sessions/${first.sessionId}`]) {
+      const refused = await ask("DELETE", path);
+      expect(refused.status).toBe(409);
+      expect(JSON.stringify(refused.json)).toContain(`${open} has not ended, so nothing was forgotten`);
+    }
+    expect((await ask("DELETE", "/v1/runs/run_of_nobody")).status).toBe(404);
+    await ask("POST", `/v1/runs/${open}/cancel`);
+    await vi.waitFor(
+      async () => expect((await ask("GET", `/v1/runs/${open}`)).json["outcome"]).toBe("INTERRUPTED"),
+      WAIT,
+    );
+    expect((await ask("DELETE", `/v1/runs/${open}`)).status).toBe(200);
+  },
+  LIMIT_MS,
+);
+
+verifies(
+  "X-25/interrupted",
+  "a gateway that is killed while it forgets has forgotten all or nothing, and finishes at its start",
+  async () => {
+    const { surety, start, find } = await openTalk();
+    let gateway = await start();
+    for (let turn = 1; turn <= 2; turn += 1) {
+      const { ask, say } = talker(gateway);
+      const { runId, sessionId } = await say(turn);
+      void ask("DELETE", `/api/sessions/${sessionId}`);
+      // Killed with the request on its way, and once the database has lost the content.
+      if (turn > 1)
+        await vi.waitFor(
+          async () => expect((await ask("GET", `/v1/runs/${runId}`)).json["erased_at"]).toBeDefined(),
+          WAIT,
+        );
+      await gateway.kill();
+      gateway = await start();
+      const { json } = await talker(gateway).ask("GET", `/v1/runs/${runId}`);
+      const left = json["erased_at"] === undefined ? canaries(turn) : [];
+      await vi.waitFor(async () => expect(await find(canaries(turn))).toEqual(left), WAIT);
+      if (turn > 1) expect(left).toEqual([]);
+    }
+    expect(await surety("verify", "--home")).toMatchObject({ code: 0 });
   },
   LIMIT_MS,
 );

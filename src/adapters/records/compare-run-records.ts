@@ -41,8 +41,9 @@ export class RunRecordsComparison {
   /** In the order of the ledger. */
   ended(run: StoredRun, ledgerSeq: number, entries: readonly Entry[], lookup: Lookup): void {
     if (!isAgentId(run.agentId)) return;
-    const isRequired = ledgerSeq <= this.#writtenTo;
-    if (!isRequired) this.pending += 1;
+    // Retention also removes the records of what it forgets.
+    const isRequired = ledgerSeq <= this.#writtenTo && run.erasedAt === undefined;
+    if (ledgerSeq > this.#writtenTo) this.pending += 1;
     this.#compareFolder(run, entries, isRequired);
     for (const { file, line } of auditLines(run, entries, lookup)) {
       const audit = this.#audits.get(file) ?? new LineComparison(this.#home, [file], eventIdOf);

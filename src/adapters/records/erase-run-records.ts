@@ -2,7 +2,7 @@
  * Rewrites the records of runs whose content was erased: the same views over what is left. Their audit lines lose the inputs of
  * calls and keep the refs. Every step can be repeated.
  */
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { auditEvents, auditFileOf } from "../../kernel/journal/views/audit-events.ts";
 import { isAgentId } from "../../kernel/vocabulary/agent-id.ts";
@@ -46,4 +46,25 @@ async function replace(path: string, text: string): Promise<void> {
   if (before === null || before === text) return;
   await writeFile(`${path}.erasing`, text, { mode: 0o600, flush: true });
   await rename(`${path}.erasing`, path);
+}
+
+/** Of runs that were forgotten: their folders and audit lines. */
+export async function removeRunRecords(store: Store, homeDirectory: string, runIds: readonly RunId[]): Promise<void> {
+  const files = new Set<string>();
+  for (const runId of runIds) {
+    const run = await store.findRun(runId);
+    if (run === null || !isAgentId(run.agentId)) continue;
+    const { entries } = await readWholeJournal(store, runId);
+    for (const event of auditEvents(entries)) files.add(join(homeDirectory, auditFileOf(run.agentId, event.ts)));
+    await rm(join(homeDirectory, "agents", run.agentId, "runs", runId), { recursive: true, force: true });
+  }
+  const isOf = (line: string): boolean => runIds.some((runId) => line.includes(`"run_id":"${runId}"`));
+  for (const path of files) {
+    await rewriteLines(path, (line) => (isOf(line) ? null : line));
+    const isEmpty = await stat(path).then(
+      ({ size }) => size === 0,
+      () => false,
+    );
+    if (isEmpty) await rm(path);
+  }
 }

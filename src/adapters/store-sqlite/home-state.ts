@@ -11,6 +11,11 @@ const OPEN_RUNS = `
   SELECT r.position, r.id, r.contract_hash FROM run_states s JOIN runs r ON r.position = s.run
   WHERE s.status < ${FIRST_ENDED_STATUS} ORDER BY s.run`;
 
+export function usedBytes(prepare: Prepare): number {
+  const number = (name: string): number => Number(prepare(`PRAGMA ${name}`).get()?.[name]);
+  return (number("page_count") - number("freelist_count")) * number("page_size");
+}
+
 export const HOME_STATE_LISTS = {
   homeState(prepare: Prepare, homeId: string): HomeState {
     prepare("BEGIN").run();

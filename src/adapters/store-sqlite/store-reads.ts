@@ -14,7 +14,7 @@ import { type Prepare, preparing } from "./connection.ts";
 import { mediaOf, pendingErasures } from "./erasures.ts";
 import { findGhost, latestGhostOf } from "./ghosts.ts";
 import { governanceTiers, measuredThrough } from "./governance.ts";
-import { countOpenRuns } from "./home-state.ts";
+import { countOpenRuns, usedBytes } from "./home-state.ts";
 import { findImport, importedTurns } from "./imports.ts";
 import { findJob, nextDueMs, schedulePausedAtMs } from "./jobs.ts";
 import { headOf, readBodies, readEntries } from "./journal.ts";
@@ -111,6 +111,7 @@ export function storeReads(reading: Reading, homeId: string, readElsewhere: Read
     waitingMedia: (owner) => reading.read((prepare) => waitingMedia(prepare, owner)),
     findGhost: (id) => reading.read((prepare) => findGhost(prepare, id)),
     latestGhostOf: (subject) => reading.read((prepare) => latestGhostOf(prepare, subject)),
+    usedBytes: () => reading.read(usedBytes),
     pendingErasures: () => reading.read(pendingErasures),
     mediaOf: (sessionId) => reading.read((prepare) => mediaOf(prepare, sessionId)),
     hasMemories: () => reading.read(hasMemories),

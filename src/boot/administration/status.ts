@@ -11,13 +11,14 @@ import type { Config } from "../config/config.ts";
 import { differences, needsRestart, pathsOf } from "../config/config-changes.ts";
 import { resolveConfiguredModelRef } from "../config/resolve-configured-model-ref.ts";
 import type { Home } from "../home.ts";
+import { spaceProblems } from "../home-size.ts";
 import type { Settings } from "../settings.ts";
 import { missingVariables } from "./configuration.ts";
 import { listModels } from "./models.ts";
 
 export interface StatusParts {
   readonly home: Home;
-  readonly store: Pick<Store, "listRuns" | "pendingApprovals">;
+  readonly store: Pick<Store, "listRuns" | "pendingApprovals" | "usedBytes">;
   readonly clock: Pick<Clock, "nowMs" | "monotonicMs">;
   readonly settings: () => Settings;
   /** With what waits for a restart. */
@@ -87,6 +88,7 @@ async function statusOf(parts: StatusParts): Promise<Omit<HomeStatus, "version" 
       ...(restart.length === 0
         ? []
         : [{ code: "restart.required", message: `Restart the gateway: ${restart.join(", ")} changed.` }]),
+      ...(await spaceProblems(home, config.retention, () => store.usedBytes())),
       ...(await approvalsIn(store)),
     ],
   };

@@ -150,6 +150,10 @@ async function performStart(context: CommandContext, moreTools: readonly Tool[])
   const { sandboxWhenNeeded } = await import("../built-in-tools.ts");
   const sandboxWarning = await warningWithoutSandbox(config, sandboxWhenNeeded(systemClock));
   if (sandboxWarning !== null && !stopping.signal.aborted) output.remark(sandboxWarning);
+  const { bytesOf, spaceProblems } = await import("../home-size.ts");
+  for (const { code, message } of await spaceProblems(home, config.retention, () => bytesOf(home.database))) {
+    if (!stopping.signal.aborted) output.remark(`warning ${code}: ${message}`);
+  }
   if (validation === "warn") {
     const { ok, detail } = await validate(stopping.signal);
     if (!ok && !stopping.signal.aborted) output.remark(`warning model.unusable: ${detail}`);

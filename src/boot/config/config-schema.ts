@@ -297,6 +297,12 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
     ),
   }),
   redaction: section({ emails: flag(DEFAULT.redaction.emails), phones: flag(DEFAULT.redaction.phones) }),
+  retention: section({
+    maxAgeDays: z.exactOptional(integer(1, 36_500)),
+    maxBytes: z.exactOptional(integer(1_000_000, 2 ** 50)),
+    quotaBytes: z.exactOptional(integer(1, 2 ** 50)),
+    minFreeBytes: z._default(integer(0, 2 ** 50), DEFAULT.retention.minFreeBytes),
+  }),
   logging: section({
     maxBytes: z._default(integer(65_536, 2 ** 40), DEFAULT.logging.maxBytes),
     maxFiles: z._default(integer(1, 1000), DEFAULT.logging.maxFiles),

@@ -103,6 +103,18 @@ export interface ChannelSettings {
   readonly recipients: Readonly<Record<string, string>>;
 }
 
+/** What of the past is kept. What is absent limits nothing. */
+export interface RetentionSettings {
+  /** A conversation without a message for so many days is forgotten. */
+  readonly maxAgeDays?: number;
+  /** Where the home takes more, the oldest conversations are forgotten. */
+  readonly maxBytes?: number;
+  /** Where the home takes more, the gateway says so, and does nothing. */
+  readonly quotaBytes?: number;
+  /** Where the disk has less left, the gateway says so. */
+  readonly minFreeBytes: number;
+}
+
 export interface Config {
   readonly models: {
     /** Absent while no provider is configured: the built-in model. */
@@ -147,6 +159,7 @@ export interface Config {
     readonly embeddingModel?: string | undefined;
   };
   readonly redaction: { readonly emails: boolean; readonly phones: boolean };
+  readonly retention: RetentionSettings;
   /** Of one log: the bytes of a file, and how many files are kept. */
   readonly logging: { readonly maxBytes: number; readonly maxFiles: number };
   /** For others to read; nothing of it is loaded while it is off. */

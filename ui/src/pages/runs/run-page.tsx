@@ -7,12 +7,13 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { type Acting, useActing } from "../../data/acting.ts";
 import { type AnswerOf, call, readText } from "../../data/client.ts";
-import { useRecord } from "../../data/records.ts";
+import { refresh, useRecord } from "../../data/records.ts";
 import { saveFile } from "../../data/save-file.ts";
 import { announce } from "../../parts/announcer.tsx";
 import { ApprovalCard } from "../../parts/approval-card/approval-card.tsx";
 import { Button } from "../../parts/button.tsx";
 import { ErrorNote, Problem } from "../../parts/error-note.tsx";
+import { Forget } from "../../parts/forget.tsx";
 import { HostileText } from "../../parts/hostile-text.tsx";
 import { Mono } from "../../parts/mono.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
@@ -89,6 +90,12 @@ export function RunPage({ id }: { id: string }) {
         isOff={untrue !== null}
         on={{ replay, save, stop, ask: () => setAsking(true) }}
       />
+      {run !== undefined && run.erased_at === undefined && !isOpen && <ForgetRun id={id} />}
+      {run?.erased_at !== undefined && (
+        <p>
+          Its texts were forgotten <Time at={run.erased_at} />. The chain is whole without them.
+        </p>
+      )}
       {acting.error !== null && <ErrorNote error={acting.error} />}
       {replayed !== null && <Replay replayed={replayed} />}
       <Timeline verified={verified} />
@@ -201,6 +208,21 @@ function Actions({ acting: { blocked, busy }, isOpen, isOff, on }: ActionsProps)
           {words("stop", "Stop")}
         </Button>
       )}
+    </div>
+  );
+}
+
+function ForgetRun({ id }: { id: string }) {
+  const forget = async () => {
+    const forgotten = await call("runs.forget", { id } as never);
+    refresh("runs.get", { id } as never);
+    return forgotten;
+  };
+  return (
+    <div className={styles["actions"]}>
+      <Forget title="Forget this run?" blocked={null} forget={forget}>
+        Its message, answer, thoughts, arguments and results are removed for good, and so are summaries made of them.
+      </Forget>
     </div>
   );
 }

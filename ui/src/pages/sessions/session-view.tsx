@@ -1,6 +1,7 @@
 import { ArrowLeft } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
+import { navigate } from "wouter/use-browser-location";
 import { useActing } from "../../data/acting.ts";
 import { type AnswerOf, call } from "../../data/client.ts";
 import { refresh, useRecord } from "../../data/records.ts";
@@ -12,6 +13,7 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { ErrorNote } from "../../parts/error-note.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { Field, Input } from "../../parts/field.tsx";
+import { Forget } from "../../parts/forget.tsx";
 import { HostileText } from "../../parts/hostile-text.tsx";
 import { Mono, ShortId } from "../../parts/mono.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
@@ -94,6 +96,9 @@ function Shown({ session }: { session: Session }) {
         <Button blocked={acting.blocked} onClick={() => acting.run("markdown", keep("markdown"))}>
           {words("markdown", "Export Markdown")}
         </Button>
+        <Forget title="Forget this conversation?" blocked={null} forget={() => forgetSession(id)}>
+          All that was said in it is removed for good, and it leaves the lists. Its runs stay, without their texts.
+        </Forget>
       </div>
       {acting.error !== null && <ErrorNote error={acting.error} />}
       <Facts
@@ -114,6 +119,13 @@ function Shown({ session }: { session: Session }) {
       {isRenaming && <RenameDialog session={session} onClose={() => setRenaming(false)} />}
     </>
   );
+}
+
+async function forgetSession(id: string) {
+  const forgotten = await call("sessions.forget", { id } as never);
+  refresh("sessions.list", {});
+  navigate("/sessions");
+  return forgotten;
 }
 
 function CheckpointCard({ checkpoint: { revision, updated_ts, state, summary } }: { checkpoint: Checkpoint }) {
