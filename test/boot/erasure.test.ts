@@ -192,7 +192,7 @@ verifies(
     for (let turn = 1; turn <= 2; turn += 1) {
       const { ask, say } = talker(gateway);
       const { runId, sessionId } = await say(turn);
-      void ask("DELETE", `/api/sessions/${sessionId}`);
+      const forgetting = ask("DELETE", `/api/sessions/${sessionId}`);
       // Killed with the request on its way, and once the database has lost the content.
       if (turn > 1)
         await vi.waitFor(
@@ -200,6 +200,8 @@ verifies(
           WAIT,
         );
       await gateway.kill();
+      // Unanswered, where it was killed before.
+      await forgetting;
       gateway = await start();
       const { json } = await talker(gateway).ask("GET", `/v1/runs/${runId}`);
       const left = json["erased_at"] === undefined ? canaries(turn) : [];

@@ -119,7 +119,7 @@ verifies(
     const gateway = await startGateway([process.execPath, ENTRY, "start", "--home", home.directory, "--port", "0"]);
     onTestFinished(() => gateway.kill().then(() => {}));
     const status = await gateway.ask("GET", "/api/admin/status", undefined, { authorization: `Bearer ${TOKEN}` });
-    const { attention } = status?.body as { attention: readonly { code: string; message: string }[] };
+    const { attention = [] } = (status?.body ?? {}) as { attention?: readonly { code: string; message: string }[] };
     const codes = attention.map(({ code }) => code);
     expect(codes).toContain("quota.exceeded");
     expect(codes).toContain("disk.low");
