@@ -1,5 +1,5 @@
 /**
- * Retention (X-26): forgets conversations that nobody has continued for long, and the oldest ones where the home takes too much.
+ * Retention (X-26): forgets conversations that had no message for long, and the oldest ones where the home takes too much.
  * A run without a conversation is one of its own. It is the erasure that a person asks for: every chain still verifies, and the
  * ledger says that it was retention.
  *
