@@ -1,7 +1,10 @@
 /** Memory, through a gateway: told in one conversation, found in another, cited, forgotten. */
 import { describe, expect, vi } from "vitest";
+import { UNTRUSTED_LABELS, USER_LABELS } from "../../src/kernel/vocabulary/labels.ts";
+import { memoryHash } from "../../src/runtime/memory/memory-rules.ts";
 import { answer, type ServerScript } from "../loopback/openai-server.ts";
 import { verifies } from "../requirements.ts";
+import { newMemory } from "../runtime/store-contract/memories.ts";
 import { openSocketStage, type SocketStage } from "./socket-stage.ts";
 
 const FACT = "the boiler code is 4471";
@@ -69,4 +72,33 @@ describe("a fact that was told", () => {
       expect(stage.defects).toEqual([]);
     },
   );
+
+  verifies(
+    "S-5.2/checked",
+    "a citation of what the run was not given is named as made up, and counts for nothing",
+    async () => {
+      const stage = await openSocketStage(() => answer({ text: "As I know [mem:mem_000000000000000000000001]." }));
+      const { id } = (await stage.ask("POST", "/api/memory", { text: FACT })).json;
+      const run = await runTo(stage, "something else entirely");
+      expect((await stage.ask("GET", `/v1/runs/${run["id"]}/memories`)).json).toEqual({
+        ...{ memories: [], not_given: ["mem_000000000000000000000001"] },
+      });
+      expect((await stage.ask("GET", `/api/memory/${id}`)).json["runs"]).toEqual([]);
+    },
+  );
+
+  verifies("X-5", "a memory written from untrusted text makes the run untrusted that is given it", async () => {
+    const stage = await openSocketStage(repeating);
+    const { memories, store } = { memories: stage.surety.operations, store: stage.surety.store };
+    await memories.call("memory.add", { text: "the door is green" });
+    const untrusted = newMemory("the window code is 99", { labels: UNTRUSTED_LABELS });
+    await store.commit([{ type: "add-memory", memory: untrusted, contentHash: memoryHash(untrusted) }], "barrier");
+    const labelsOf = async (message: string) => {
+      const { id } = await runTo(stage, message);
+      return (await store.findRun(id as never))?.ended?.labels;
+    };
+    expect(await labelsOf("what about the door?")).toEqual(USER_LABELS);
+    const latched = { integrity: "untrusted", confidentiality: "private" };
+    expect(await labelsOf("what is the window code?")).toEqual(latched);
+  });
 });
