@@ -17,6 +17,7 @@ import { installSize } from "./figures/install-size.ts";
 import { manyRuns, manyStreamedRuns } from "./figures/many-runs.ts";
 import { memories } from "./figures/memories.ts";
 import { memory } from "./figures/memory.ts";
+import { schedule } from "./figures/schedule.ts";
 import { sessions } from "./figures/sessions.ts";
 import { stepOverhead, streamedOverhead } from "./figures/step-overhead.ts";
 import { syncs } from "./figures/syncs.ts";
@@ -40,6 +41,7 @@ const FIGURES: readonly Figure[] = [
   fullStore,
   archive,
   sessions,
+  schedule,
   conversation,
   memories,
   toolCosts,

@@ -21,6 +21,7 @@ import { workspaceInbox } from "../adapters/tools/fs/workspace-inbox.ts";
 import { httpTools } from "../adapters/tools/http/http-tools.ts";
 import { memoryTools } from "../adapters/tools/memory/memory-tools.ts";
 import { messageTools } from "../adapters/tools/message/message-send.ts";
+import { type LoadJobs, scheduleTools } from "../adapters/tools/schedule/schedule-tools.ts";
 import { shellTools } from "../adapters/tools/shell/shell-tools.ts";
 import { ToolFailure } from "../adapters/tools/tool-failure.ts";
 import type { ReadAgentFile } from "../assistant/context/agent-file.ts";
@@ -46,6 +47,8 @@ export interface ToolSettings {
   readonly channels?: readonly Channel[];
   /** For what tools keep; absent: they are described only, or called by hand. */
   readonly redactText?: (text: string) => string;
+  /** Absent: the tools of the schedule are described only. */
+  readonly jobs?: LoadJobs;
 }
 
 /** Where distributions put it. PATH is not consulted: the sandbox must not depend on the user's environment. */
@@ -95,7 +98,15 @@ export function describeBuiltInTools(settings: ToolSettings): readonly Tool[] {
 function toolsIn(
   workspace: Workspace,
   marks: UntrustedMarks,
-  { home, config, clock, memory = CLOSED_MEMORY, channels = describedChannels(config), redactText }: ToolSettings,
+  {
+    home,
+    config,
+    clock,
+    memory = CLOSED_MEMORY,
+    channels = describedChannels(config),
+    redactText,
+    jobs = noJobs,
+  }: ToolSettings,
 ): readonly Tool[] {
   const { shell, http, search, maxTimeoutMs } = config.tools;
   return [
@@ -115,6 +126,7 @@ function toolsIn(
     ...memoryTools(memory),
     ...messageTools({ workspace, channels, templates: config.tools.message.templates }),
     ...agentTools(new SubAgents(() => config.agents).list()),
+    ...scheduleTools(jobs),
   ];
 }
 
@@ -125,6 +137,8 @@ const closed = (): never => {
   );
 };
 const CLOSED_MEMORY: MemoryAccess = { remember: closed, search: closed };
+const noJobs: LoadJobs = () =>
+  Promise.reject(new ToolFailure("invalid.request", "Only a run has a schedule. By hand: surety schedule add"));
 
 /** How long calls may take, as configured (O-1.1). */
 export function toolTimeouts({ tools: { timeoutMs, maxTimeoutMs } }: Config): ToolTimeouts {

@@ -93,6 +93,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
       openBuiltInTools({
         ...{ home, config, clock, memory: memoryLater(() => memories) },
         redactText: (text) => now.redactor.redactText(text).text,
+        jobs: () => schedule.jobs(),
       }),
       openStoredSecrets(home, plainStore, random),
     ]);
@@ -302,6 +303,7 @@ export async function openSurety(options: SuretyOptions): Promise<Surety> {
     const schedule: Schedule = new Schedule({
       ...{ store, clock, random, redactor, assistant, sessions, isAccepted },
       maxJobs: () => now.config.scheduler.maxJobs,
+      timeZone: () => now.config.scheduler.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
       isEnabled: () => now.config.scheduler.enabled,
       onDefect: (error) => onDefect("scheduler", error),
     });

@@ -152,3 +152,28 @@ test("a job is run by hand beside its schedule, in a conversation of its own", a
   expect((await ask("DELETE", `${JOBS}/report`)).json).toEqual({ id: "report" });
   expect((await ask("POST", `${JOBS}/report/run`)).status).toBe(404);
 });
+
+test("asked in a conversation, the assistant makes a job; it answers there, and is listed and removed by asking", async () => {
+  const allow = ["*"];
+  const policy = { allow, risk: { side_effect: "allow" } };
+  const { ask, submit, ended, jobs } = await openSchedule(
+    JSON.stringify({ tools: { policy }, scheduler: { timeZone: "Asia/Kolkata" } }),
+  );
+  const first = await ended(await submit("remind me every 1h to stretch"));
+  expect(first).toMatchObject({ outcome: "COMPLETED_WITH_TOOLS", output: expect.stringContaining("@every 1h") });
+  const [job] = (await jobs()).jobs;
+  expect(job).toMatchObject({
+    ...{ schedule: "@every 1h", message: "Reminder: stretch", agent_id: "main", channel_class: "cli_local" },
+    ...{ created_by_run: first.id, session_id: first.session_id, unattended: false },
+  });
+  const run = await ask("POST", `${JOBS}/${job.id}/run`);
+  expect(run.json.session_id).toBe(first.session_id);
+  expect(await ended(run.json.run_id)).toMatchObject({ output: "Reminder: stretch" });
+
+  const second = await ended(await submit("remind me tomorrow at 9 to call home"));
+  expect(second.output).toContain("T09:00:00+05:30");
+  const local = (await jobs()).jobs.find(({ message }: { message: string }) => message === "Reminder: call home");
+  expect(local.schedule).toMatch(/T03:30:00Z$/);
+  await ask("DELETE", `${JOBS}/${local.id}`);
+  expect((await jobs()).jobs).toHaveLength(1);
+});

@@ -50,6 +50,9 @@ const MOVE_ON = `
   WHERE id = ?6`;
 const NOTE_RUN = "UPDATE jobs SET last_run_id = ?, record = json_set(record, '$.lastRun', ?) WHERE id = ?";
 const INSERT_SLOTS = "INSERT INTO job_slots VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+const FORGET_SLOTS = `
+  DELETE FROM job_slots WHERE job = ?1
+    AND slot <= (SELECT slot FROM job_slots WHERE job = ?1 ORDER BY slot DESC LIMIT 1 OFFSET ?2)`;
 const SELECT_SLOTS = `
   SELECT job AS jobId, slot, count, first_ms AS firstMs, last_ms AS lastMs, status, reason, run_id AS runId,
     settled_at_ms AS settledAtMs FROM job_slots`;
@@ -157,7 +160,7 @@ export const JOB_WRITES: WriteHandlers<JobWrites> = {
     const counted = (status: SlotStatus): number =>
       settled.reduce((sum, each) => sum + (each.status === status ? each.count : 0), 0);
     prepare(MOVE_ON).run(next, nextMs, counted("ran"), counted("skipped"), counted("missed"), jobId);
-    prepare("DELETE FROM job_slots WHERE job = ? AND slot < ?").run(jobId, next - KEPT_SLOTS);
+    prepare(FORGET_SLOTS).run(jobId, KEPT_SLOTS);
     // An edited row stays as it was: nothing vouches for it.
     if (nextMs === null && job?.isForged === false) record(transaction, timestampOf(atMs), "jobs", jobId);
   },

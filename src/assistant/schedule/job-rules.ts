@@ -12,7 +12,7 @@ import type { WriteVerdict } from "../../runtime/ports/write-verdict.ts";
 
 type Settling = Extract<JobWrite, { type: "settle-slots" }>;
 
-/** Of each job the last ones are kept; the ledger keeps all. */
+/** Of each job so many rows are kept, the last ones; the ledger keeps all. */
 export const KEPT_SLOTS = 1_000;
 
 export function checkAddJob(found: StoredJob | null, count: number, maxJobs: number): WriteVerdict {

@@ -4,15 +4,21 @@
  *
  * A job's id is never taken over: a second job of that id is refused, so a run replaces nothing that an operator made.
  */
+
 import type { Redactor } from "../../kernel/redaction/redact.ts";
 import { firstSlot, heldSlots } from "../../kernel/schedule/due-slots.ts";
 import { type ParsedSchedule, parseSchedule } from "../../kernel/schedule/parse-schedule.ts";
+import type { RunId } from "../../kernel/vocabulary/identifiers.ts";
+import { joinLabels, type Labels } from "../../kernel/vocabulary/labels.ts";
 import { type Result, refuse } from "../../runtime/operations/operation.ts";
 import { type Clock, timestampOf } from "../../runtime/ports/clock.ts";
 import { newId, type RandomBytes } from "../../runtime/ports/randomness.ts";
 import { type Page, type Store, StoreError } from "../../runtime/ports/store.ts";
 import type { JobTerms, SettledSlots, StoredJob, StoredSlots } from "../../runtime/ports/stored-job.ts";
+import { readAcceptance } from "../../runtime/run/acceptance.ts";
+import { contractOf } from "../../runtime/run/read-run.ts";
 import { messageProblem } from "../runs/check-request.ts";
+import { formatLocal } from "./local-time.ts";
 
 const PAGE = 500;
 const PAUSED = "paused";
@@ -24,6 +30,8 @@ export interface JobsParts {
   readonly random: RandomBytes;
   readonly redactor: Pick<Redactor, "redactText">;
   readonly maxJobs: () => number;
+  /** In which times of day are read and said. */
+  readonly timeZone: () => string;
   /** Another slot may be the next one. */
   readonly onChange: () => void;
 }
@@ -37,6 +45,17 @@ export interface JobRequest {
 }
 
 export type JobOrigin = Omit<JobTerms, "createdAt">;
+
+export interface AskedJob {
+  readonly id: string;
+  readonly schedule: string;
+  readonly message: string;
+  /** The labels of the context that wrote the message. */
+  readonly seen: Labels;
+  readonly mayAct: boolean;
+}
+
+type Asker = Omit<JobOrigin, "maxSpendUsd"> & { readonly agentId: string; readonly isLocal: boolean };
 
 export class Jobs {
   readonly #parts: JobsParts;
@@ -89,6 +108,66 @@ export class Jobs {
   async find(id: string): Promise<Result<StoredJob>> {
     const job = await this.#parts.store.findJob(id);
     return job === null ? NO_SUCH_JOB : { ok: true, value: job };
+  }
+
+  /** For a run, on behalf of the person it works for; the same call makes one job, however often it is made. */
+  async addFor(runId: RunId, asked: AskedJob): Promise<Result<StoredJob>> {
+    const { store } = this.#parts;
+    const { id, schedule, message, seen, mayAct } = asked;
+    const made = await store.findJob(id);
+    if (made !== null) return { ok: true, value: made };
+    if (!mayAct) return refuse("conflict", "the plan has changed since it was decided: call it again");
+    const asker = await this.#askerOf(runId);
+    if (asker === null) return refuse("not_found", "no such run");
+    const { agentId, isLocal: _, ...origin } = asker;
+    return await this.add(
+      { id, agentId, schedule, message, enabled: true },
+      { ...origin, labels: joinLabels(seen, origin.labels), maxSpendUsd: null },
+    );
+  }
+
+  /** What a run may see: the person at this machine all of them, others their own. */
+  async listFor(runId: RunId, page: Page): Promise<readonly StoredJob[]> {
+    const asker = await this.#askerOf(runId);
+    if (asker === null) return [];
+    const jobs = await this.list(page);
+    return asker.isLocal ? jobs : jobs.filter(({ terms }) => terms.principal === asker.principal);
+  }
+
+  async removeFor(runId: RunId, jobId: string, mayAct: boolean): Promise<Result<{ readonly id: string }>> {
+    const job = await this.#parts.store.findJob(jobId);
+    // A repeated call: it is gone already.
+    if (job === null) return { ok: true, value: { id: jobId } };
+    const asker = await this.#askerOf(runId);
+    if (asker === null || !(asker.isLocal || job.terms.principal === asker.principal)) return NO_SUCH_JOB;
+    if (!mayAct) return refuse("conflict", "the plan has changed since it was decided: call it again");
+    return await this.remove(jobId, asker.principal);
+  }
+
+  get timeZone(): string {
+    return this.#parts.timeZone();
+  }
+
+  /** In the user's time zone; null: now. */
+  localTime(atMs: number | null): string {
+    return formatLocal(atMs ?? this.#parts.clock.nowMs(), this.timeZone);
+  }
+
+  /** Whom a run works for: of a delegated one, the run that a person began. */
+  async #askerOf(runId: RunId): Promise<Asker | null> {
+    const { store } = this.#parts;
+    const run = await store.findRun(runId);
+    if (run === null) return null;
+    if (run.parentRunId !== null) return await this.#askerOf(run.parentRunId);
+    const session = await store.findSession(run.sessionId);
+    const { event, isUnattended, reply } = readAcceptance(run.accepted);
+    const { channelClass } = contractOf(run);
+    return {
+      ...{ agentId: run.agentId, principal: event.principal, channel: session?.channel ?? run.source, channelClass },
+      ...{ labels: event.labels, runId, sessionId: run.sessionId, reply: reply ?? null },
+      isUnattended: isUnattended ?? null,
+      isLocal: channelClass === "cli_local",
+    };
   }
 
   list(page: Page): Promise<readonly StoredJob[]> {

@@ -83,6 +83,9 @@ const SecureOrigin = z
     z.refine((text) => isOrigin(text) && text.startsWith("https://"), "must be such as https://surety.example.org"),
   );
 const Origin = z.string().check(z.refine(isOrigin, "must be an origin such as https://example.org"));
+const TimeZone = z
+  .string()
+  .check(z.maxLength(64), z.refine(isTimeZone, "must be the name of a time zone such as Europe/Berlin"));
 const Verdict = z.enum(["allow", "approve", "deny"]);
 
 const Model = z.strictObject({
@@ -316,8 +319,17 @@ export const ConfigSchema: z.ZodMiniType<WrittenConfig> = z.strictObject({
   scheduler: section({
     enabled: flag(DEFAULT.scheduler.enabled),
     maxJobs: z._default(integer(1, 1_000_000), DEFAULT.scheduler.maxJobs),
+    timeZone: z.exactOptional(TimeZone),
   }),
 });
+
+function isTimeZone(text: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: text }) !== null;
+  } catch {
+    return false;
+  }
+}
 
 /** The JSON Schema of `surety.json5`, for editors. */
 export function configSchema(): object {

@@ -195,6 +195,8 @@ export interface Config {
     /** False: jobs are kept, and none runs. */
     readonly enabled: boolean;
     readonly maxJobs: number;
+    /** In which the assistant reads times of day; absent: the machine's. */
+    readonly timeZone?: string;
   };
   readonly tools: {
     /** Absent: `workspace` in the home. */

@@ -14,7 +14,8 @@ const { allowDomains: _, ...kernelPolicy } = DEFAULT_POLICY;
 /** One by one, so that a tool that is added later is denied until the operator lists it. */
 const BUILT_IN_TOOLS: readonly string[] = (
   "agent.delegate fs.delete fs.edit fs.list_dir fs.read_text fs.search fs.stat fs.write_text http.get memory.remember " +
-  "memory.search message.draft message.send shell.exec web.search"
+  "memory.search message.draft message.send " +
+  "schedule.add schedule.list schedule.remove shell.exec web.search"
 ).split(" ");
 
 /**

@@ -75,6 +75,7 @@ const READ_BY: Readonly<Record<string, string>> = {
   "approvals.timeoutS": "boot/open-surety.ts",
   "scheduler.enabled": "boot/open-surety.ts",
   "scheduler.maxJobs": "boot/open-surety.ts",
+  "scheduler.timeZone": "boot/open-surety.ts",
   "sessions.idleMs": "assistant/context/session-context.ts",
   "sessions.storePartials": "adapters/records/session-files.ts",
   "sessions.maxBytes": "adapters/records/session-files.ts",

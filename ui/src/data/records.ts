@@ -35,6 +35,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   capabilities: ["capability"],
   marks: ["mark"],
   ghosts: ["ghost"],
+  schedule: ["job"],
   tools: ["policy", "config"],
   models: ["model", "config"],
   pairings: ["pairing"],

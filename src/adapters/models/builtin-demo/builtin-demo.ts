@@ -3,7 +3,8 @@
  *
  * D1. Deterministic: the answer depends only on the request, and on nothing before the last user message but the memories that
  *     were retrieved for it.
- * D2. It calls only offered tools, and at most once per user message: after a result it answers.
+ * D2. It calls only offered tools, and at most once per user message: after a result it answers. For a reminder at a time of
+ *     day it asks for the time first.
  * D3. It says what it is, and never claims that something was done which was not.
  * D4. It follows a dictation (`surety conformance`) literally: it makes the listed calls with the listed arguments and
  *     repeats the given words. It has no rules for single conformance cases.
@@ -17,10 +18,11 @@ import { encodeToolName } from "../../../kernel/protocol/tool-names.ts";
 import { getOutputSummaryPrompt, getSummaryPrompt } from "../../../prompts/summary-prompt.ts";
 import type { ModelBackend, ModelReply, ModelRequest, PromptMessage } from "../../../runtime/ports/model-backend.ts";
 import { fault } from "../provider-fault.ts";
-import { fieldsOf } from "../wire-fields.ts";
+import { fieldsOf, textOf } from "../wire-fields.ts";
 import { type CompletedCall, capabilityRequests, describeResult } from "./describe-result.ts";
 import { extractOutput, extractSummary } from "./extract-summary.ts";
-import { findFileName, type Intent, parseIntent } from "./parse-intent.ts";
+import { scheduleOf } from "./local-reminder.ts";
+import { findFileName, findReminder, type Intent, parseIntent } from "./parse-intent.ts";
 import { recall } from "./recall.ts";
 import { describeImages, smallTalk } from "./small-talk.ts";
 import { parseDelegation, readTypedTask, type TypedTask, typedAnswer } from "./sub-agents.ts";
@@ -69,6 +71,8 @@ function react(request: ModelRequest): DemoReaction {
   }
   const typed = readTypedTask(message);
   if (typed !== null) return reactTyped(typed, results, offered);
+  const reminding = remind(message, results, offered);
+  if (reminding !== null) return reminding;
   if (results.length > 0)
     return { kind: "say", text: results.map(describeResult).join("\n\n"), notes: capabilityRequests(results) };
   if (dictation !== null) return callOffered(dictation.calls, offered);
@@ -86,6 +90,23 @@ function reactTyped(typed: TypedTask, results: readonly CompletedCall[], offered
   const intent = results.length === 0 ? parseIntent(typed.task) : null;
   if (intent !== null && offered.includes(intent.tool)) return { kind: "call", intents: [intent] };
   return { kind: "say", text: typedAnswer(typed, results), notes: "" };
+}
+
+function remind(message: string, results: readonly CompletedCall[], offered: readonly string[]): DemoReaction | null {
+  const reminder = findReminder(message);
+  if (reminder === null) return null;
+  if (results.length === 0) {
+    const needed = offered.includes("schedule.add") ? "schedule.list" : "schedule.add";
+    return callOffered([{ tool: needed, args: {} }], offered);
+  }
+  const [asked, added] = results;
+  const output = fieldsOf(fieldsOf(readJson(asked?.result))?.["output"]);
+  const schedule = scheduleOf(reminder, textOf(output?.["now"]), textOf(output?.["time_zone"]));
+  const told = added ?? asked;
+  if (schedule === null || added !== undefined || told === undefined) {
+    return told === undefined ? null : { kind: "say", text: describeResult(told), notes: "" };
+  }
+  return callOffered([{ tool: "schedule.add", args: { schedule, message: reminder.message } }], offered);
 }
 
 function callOffered(intents: readonly Intent[], offered: readonly string[]): DemoReaction {
@@ -118,8 +139,12 @@ function resultsSince({ messages: all }: { readonly messages: readonly PromptMes
 }
 
 function readArgs(argumentsText: string | undefined): Readonly<Record<string, unknown>> {
+  return fieldsOf(readJson(argumentsText)) ?? {};
+}
+
+function readJson(text = "{}"): unknown {
   try {
-    return fieldsOf(JSON.parse(argumentsText ?? "{}")) ?? {};
+    return JSON.parse(text);
   } catch {
     return {};
   }

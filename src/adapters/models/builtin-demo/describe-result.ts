@@ -102,7 +102,10 @@ const DESCRIBERS: Readonly<Record<string, Describer>> = {
     return `${agent} answered:\n\n${shorten(fields.length === 0 ? contentOf(output) : fields.join("\n"))}`;
   },
   "memory.remember": (output) => `I will remember that [mem:${textOf(fieldsOf(output)?.["id"])}].`,
-  "schedule.add": (_, args) => `The reminder is set: ${textOf(args["schedule"])}.`,
+  "schedule.add": (output, args) => {
+    const next = textOf(fieldsOf(output)?.["next_run"]);
+    return `The reminder is set: ${textOf(args["schedule"])}${next === "" ? "" : `, next at ${next}`}.`;
+  },
 };
 
 function describeAny(output: unknown, _: CompletedCall["args"], tool: string): string {

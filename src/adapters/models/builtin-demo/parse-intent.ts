@@ -6,6 +6,7 @@
  * U3. Long texts are not matched: the time to match grows faster than the text.
  */
 import type { JsonValue } from "../../../kernel/vocabulary/parse-json.ts";
+import { parseReminder, type Reminder } from "./local-reminder.ts";
 
 const MAX_CHARS = 4_000;
 
@@ -64,6 +65,11 @@ export function parseIntent(message: string): Intent | null {
   return null;
 }
 
+/** A reminder at a time of day; what the rules take is none. */
+export function findReminder(message: string): Reminder | null {
+  return message.length > MAX_CHARS || parseIntent(message) !== null ? null : parseReminder(plain(message));
+}
+
 /** The first word that looks like the name of a file. */
 export function findFileName(message: string): string | null {
   if (message.length > MAX_CHARS) return null;
@@ -92,7 +98,10 @@ function listing(place: string): Intent {
 }
 
 function reminder([amount = "", unit = "", message = ""]: readonly string[]): Intent {
-  return { tool: "schedule.add", args: { schedule: `@every ${duration(amount, unit)}`, message: bare(message) } };
+  return {
+    tool: "schedule.add",
+    args: { schedule: `@every ${duration(amount, unit)}`, message: `Reminder: ${bare(message)}` },
+  };
 }
 
 /** A Go duration, which has no days. */

@@ -14,7 +14,7 @@ const EXAMPLES: readonly (readonly [tool: string, request: string])[] = [
   ["http.get", "fetch https://example.org"],
   ["agent.delegate", "ask the research agent about sea otters"],
   ["memory.remember", "remember that the key is under the mat"],
-  ["schedule.add", "remind me every 1h to stretch"],
+  ["schedule.add", "remind me every 1h to stretch, remind me tomorrow at 9 to call home"],
 ];
 
 const CONFIGURE = [
@@ -58,6 +58,8 @@ const LOST = `I did not understand that. ${SELF} Say "help" to see what I can do
 
 /** `offered`: the tools of this run; help mentions no others. */
 export function smallTalk(message: string, offered: readonly string[]): string {
+  // Of its own schedule: there is nothing to do but to say it.
+  if (/^reminder\b/i.test(message)) return message;
   const answer = RULES.find(([pattern]) => pattern.test(message))?.[1] ?? LOST;
   return typeof answer === "string" ? answer : answer(offered);
 }

@@ -47,10 +47,10 @@ describe("plain requests become calls", () => {
     ["fetch http://127.0.0.1:8080/x", "http.get", { url: "http://127.0.0.1:8080/x" }],
     ["get example.org", "http.get", { url: "https://example.org" }],
     ["remember that the key is under the mat", "memory.remember", { text: "the key is under the mat" }],
-    ["remind me every 1h to stretch", "schedule.add", { schedule: "@every 1h", message: "stretch" }],
-    ["remind me every 2 days to water it", "schedule.add", { schedule: "@every 48h", message: "water it" }],
-    ["remind me every hour to look up", "schedule.add", { schedule: "@every 1h", message: "look up" }],
-    ["remind me to stretch every 30m", "schedule.add", { schedule: "@every 30m", message: "stretch" }],
+    ["remind me every 1h to stretch", "schedule.add", { schedule: "@every 1h", message: "Reminder: stretch" }],
+    ["remind me every 2 days to water it", "schedule.add", { schedule: "@every 48h", message: "Reminder: water it" }],
+    ["remind me every hour to look up", "schedule.add", { schedule: "@every 1h", message: "Reminder: look up" }],
+    ["remind me to stretch every 30m", "schedule.add", { schedule: "@every 30m", message: "Reminder: stretch" }],
   ])("%j", async (message, tool, args) => {
     const adapted = nativeTools.adapt(rawOf(await ask([user(message)])), "strict");
     expect(adapted.status).toBe("native");
