@@ -146,9 +146,9 @@ describe("surety verify", () => {
 
 describe("surety run", () => {
   test.each([
-    [["--approve", "nope"], /^error usage: --approve nope is not a registered tool\nThere is: fs\./],
+    [["--approve", "nope"], /^error usage: --approve nope is not a registered tool\nThere is: agent\.delegate, fs\./],
     [["--approve", "fs.wirte_text"], /\nDid you mean fs\.write_text\?\n$/],
-    [["--require", "nope"], /^error usage: --require nope is not a registered tool\nThere is: fs\./],
+    [["--require", "nope"], /^error usage: --require nope is not a registered tool\nThere is: agent\.delegate, fs\./],
     [["--require", "fs.wirte_text"], /\nDid you mean fs\.write_text\?\n$/],
     [["--approve", "*"], /^error usage: --approve \* is not a registered tool/],
     [["--model", "zz"], /^error usage: --model zz is not provider:model\nThere is: .*builtin:demo; auto /],

@@ -451,8 +451,9 @@ describe("surety config", () => {
     expect(await list("tools.shell.allow")).toEqual([...before, "touch", "mkdir"]);
     expect((await run("remove", "tools.shell.allow", "touch")).code).toBe(0);
     expect(await list("tools.shell.allow")).toEqual([...before, "mkdir"]);
+    const exceptions = await list("tools.policy.exceptions");
     expect((await run("add", "tools.policy.exceptions", '{tool: "fs.*", decision: "deny"}')).code).toBe(0);
-    expect(await list("tools.policy.exceptions")).toEqual([{ tool: "fs.*", decision: "deny" }]);
+    expect(await list("tools.policy.exceptions")).toEqual([...exceptions, { tool: "fs.*", decision: "deny" }]);
     expect((await run("remove", "tools.shell.allow", "touch")).code).toBe(1);
     expect((await run("add", "gateway.port", "1")).code).toBe(2);
     expect((await run("add", "gateway.prot", "1")).code).toBe(1);

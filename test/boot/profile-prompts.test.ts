@@ -78,7 +78,7 @@ describe.each(["openai_compatible", "anthropic"] as const)("over %s", (kind) => 
         outcome: "COMPLETED_WITH_TOOLS",
         contract: ["native-tools", "native-tools@2"],
         describesBlock: false,
-        wireTools: 10,
+        wireTools: 15,
       });
     },
   );

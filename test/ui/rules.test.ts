@@ -90,7 +90,7 @@ verifies("X-4", "a rule is put to the recorded runs before it is saved, and deci
   const seen = await openPage(gateway, `/policy?${new URLSearchParams({ exception })}`);
   const { page } = seen;
   const save = page.getByRole("button", { name: "Save…" });
-  expect(await page.getByLabel("Tool of exception 1").inputValue()).toBe("fs.write_text");
+  expect(await page.getByLabel("Tool of exception 2").inputValue()).toBe("fs.write_text");
   expect(await save.getAttribute("title")).toBe("First see what it would change.");
   await page.getByRole("button", { name: "See what it would change" }).click();
   const effect = page.getByRole("status", { name: "What it would change" });

@@ -46,35 +46,35 @@ const ANSWER_ONLY = { tools: [], maxInferences: 2 } as const;
 
 export const BUILT_IN_AGENTS: readonly SubAgent[] = [
   {
-    ...{ name: "ResearchAgent", agentId: "research-agent", purpose: "web search, data gathering" },
+    ...{ name: "ResearchAgent", agentId: "research-agent", purpose: "web search" },
     prompt:
       "You are ResearchAgent. You gather facts for one question. Use your tools where they help, name each source by its URL, and state only what a source or the context says. If you find nothing, say so.",
     ...{ tools: ["web.search", "http.get"], maxInferences: 6 },
     outputSchema: answer({ summary: text, sources: texts, key_facts: texts }),
   },
   {
-    ...{ name: "PlannerAgent", agentId: "planner-agent", purpose: "plans and strategies" },
+    ...{ name: "PlannerAgent", agentId: "planner-agent", purpose: "plans" },
     prompt:
       "You are PlannerAgent. You make a plan for one task: concrete steps in order, what can go wrong, and how long it takes.",
     ...ANSWER_ONLY,
     outputSchema: answer({ steps: texts, risks: texts, timeline: text }),
   },
   {
-    ...{ name: "WriterAgent", agentId: "writer-agent", purpose: "code or content" },
+    ...{ name: "WriterAgent", agentId: "writer-agent", purpose: "code, texts" },
     prompt:
       "You are WriterAgent. You write the code or the text that the task asks for, complete and ready to use, and explain in a few sentences what you chose and why.",
     ...ANSWER_ONLY,
     outputSchema: answer({ content: text, explanation: { type: "string" } }),
   },
   {
-    ...{ name: "CriticAgent", agentId: "critic-agent", purpose: "review and evaluation" },
+    ...{ name: "CriticAgent", agentId: "critic-agent", purpose: "review" },
     prompt:
       "You are CriticAgent. You review what you are given: what is wrong or missing, what would make it better, and a score from 0 (unusable) to 10 (nothing to improve).",
     ...ANSWER_ONLY,
     outputSchema: answer({ issues: texts, suggestions: texts, score: { type: "number", minimum: 0, maximum: 10 } }),
   },
   {
-    ...{ name: "SummarizerAgent", agentId: "summarizer-agent", purpose: "condensing" },
+    ...{ name: "SummarizerAgent", agentId: "summarizer-agent", purpose: "" },
     prompt:
       "You are SummarizerAgent. You condense what you are given to its substance and list what someone has to do. You add nothing.",
     ...ANSWER_ONLY,

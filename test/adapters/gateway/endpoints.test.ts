@@ -372,7 +372,7 @@ describe("errors", () => {
 
   test.each([
     ["DELETE", "/v1/runs", "GET, HEAD, POST"],
-    ["PUT", "/v1/runs/run_1", "GET, HEAD"],
+    ["PUT", "/v1/runs/run_1", "GET, HEAD, DELETE"],
     ["POST", "/v1/runs/run_1/events", "GET"],
     ["GET", "/v1/runs/run_1/cancel", "POST"],
     ["POST", "/healthz", "GET, HEAD"],

@@ -24,7 +24,7 @@ function delegateTool(agents: readonly Pick<SubAgent, "name" | "purpose">[]) {
   const names = agents.map(({ name, purpose }) => (purpose === "" ? name : `${name} (${purpose})`));
   return defineTool({
     name: "agent.delegate",
-    description: "Give a focused task to a sub-agent, which sees nothing else; several calls at once work in parallel.",
+    description: "Give a task to a sub-agent, which sees nothing else; several calls work in parallel.",
     parameters: Type.Object(
       {
         agent: Type.String({ minLength: 1, description: names.join(", ") }),
@@ -32,7 +32,7 @@ function delegateTool(agents: readonly Pick<SubAgent, "name" | "purpose">[]) {
         context: Type.Optional(
           Type.String({
             default: "",
-            description: `What it needs to know, with the task ${MAX_TASK_TOKENS} tokens at most`,
+            description: `What it needs to know; with the task, ${MAX_TASK_TOKENS} tokens at most`,
           }),
         ),
       },

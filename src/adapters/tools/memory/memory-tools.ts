@@ -62,7 +62,7 @@ function searchTool(memory: MemoryAccess) {
     parameters: Type.Object(
       {
         query: Type.String({ minLength: 1, maxLength: 500 }),
-        tags: Tags,
+        tags: Type.Optional(Type.Array(Type.String(), { default: [] })),
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
       },
       { additionalProperties: false },

@@ -27,8 +27,7 @@ function addTool(load: LoadJobs) {
     parameters: Type.Object(
       {
         schedule: Type.String({
-          ...{ minLength: 1, maxLength: 64 },
-          description: '"@every 1h30m", or a time such as 2026-02-18T09:00:00+01:00 (schedule.list tells the time)',
+          description: '"@every 1h30m" or a time such as 2026-02-18T09:00:00+01:00 (schedule.list tells it)',
         }),
         message: Type.String({ minLength: 1 }),
       },
@@ -90,7 +89,7 @@ function removeTool(load: LoadJobs) {
   return defineTool({
     name: "schedule.remove",
     description: "Remove a scheduled job.",
-    parameters: Type.Object({ id: Type.String({ minLength: 1, maxLength: 64 }) }, closed),
+    parameters: Type.Object({ id: Type.String() }, closed),
     risk: "side_effect",
     idempotency: "keyed",
     async plan({ id }) {
