@@ -212,3 +212,26 @@ verifies(
   },
   LIMIT_MS,
 );
+
+verifies(
+  "X-25/memory",
+  "a forgotten memory, and the one it replaced, leave no byte in the home; every chain verifies",
+  async () => {
+    const { surety, start, find } = await openTalk();
+    const gateway = await start();
+    const { ask } = talker(gateway);
+    const [old, kept, now] = ["canary-old-memory", "canary-other-memory", "canary-new-memory"];
+    const { json: first } = await ask("POST", "/api/memory", { text: old });
+    await ask("POST", "/api/memory", { text: kept });
+    const { json: second } = await ask("POST", "/api/memory", { text: now, replaces: first["id"] });
+    expect(second["id"]).toMatch(/^mem_/);
+    expect(await find([old, kept, now])).toEqual([old, kept, now]);
+    expect(await surety("forget", String(second["id"]))).toMatchObject({ code: 0 });
+    expect(await find([old, kept, now])).toEqual([kept]);
+    expect((await surety("memory", "search", "canary", "--json")).stdout).not.toContain("new-memory");
+    await gateway.kill();
+    expect(await find([old, kept, now])).toEqual([kept]);
+    expect(await surety("verify", "--home")).toMatchObject({ code: 0 });
+  },
+  LIMIT_MS,
+);
