@@ -58,7 +58,7 @@ async function toolboxFor(tools: ToolsConfig = {}) {
 
 const NAMES = [
   ...["agent.delegate", "fs.delete", "fs.edit", "fs.list_dir", "fs.read_text", "fs.search", "fs.stat", "fs.write_text"],
-  ...["http.get", "memory.remember", "memory.search", "shell.exec"],
+  ...["http.get", "memory.remember", "memory.search", "schedule.add", "schedule.list", "schedule.remove", "shell.exec"],
 ];
 
 test("there are these, and web.search where an engine is named", async () => {

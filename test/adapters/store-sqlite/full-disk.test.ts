@@ -17,7 +17,7 @@ interface Disk {
 }
 
 function limitedDatabase(): Disk {
-  return { small: { maxPages: 100 }, makeRoom: () => undefined, remove: () => undefined };
+  return { small: { maxPages: 200 }, makeRoom: () => undefined, remove: () => undefined };
 }
 
 function smallDisk(home: string): Disk {
