@@ -24,8 +24,8 @@ const repeating: ServerScript = ({ body }) => {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-async function runTo(stage: SocketStage, message: string): Promise<Fields> {
-  const { status, json } = await stage.ask("POST", "/v1/runs", { message, agent_id: "main" });
+async function runTo(stage: SocketStage, message: string, more: Fields = {}): Promise<Fields> {
+  const { status, json } = await stage.ask("POST", "/v1/runs", { message, agent_id: "main", ...more });
   expect([status, json]).toEqual([202, expect.anything()]);
   return await vi.waitFor(
     async () => {
@@ -33,7 +33,7 @@ async function runTo(stage: SocketStage, message: string): Promise<Fields> {
       expect(["completed", "failed"]).toContain(record["status"]);
       return record;
     },
-    { timeout: 30_000, interval: 20 },
+    { timeout: 30_000, interval: 2 },
   );
 }
 
@@ -71,6 +71,22 @@ describe("a fact that was told", () => {
       expect(JSON.stringify(sessions.json)).toContain(`"memory_refs":["${id}"]`);
       expect(stage.defects).toEqual([]);
     },
+  );
+
+  verifies(
+    ["S-5.1/prompt", "S-5.2/checked"],
+    "in turn 3 is answered in turn 900 of the same conversation, with its citation",
+    async () => {
+      const stage = await openSocketStage(repeating);
+      const first = await runTo(stage, "hello 1");
+      const more = { session_id: first["session_id"] };
+      await runTo(stage, "hello 2", more);
+      await runTo(stage, `remember ${FACT}`, more);
+      for (let turn = 4; turn < 900; turn += 1) await runTo(stage, `hello ${turn}`, more);
+      const { output } = await runTo(stage, "what was the boiler code again?", more);
+      expect(output).toMatch(new RegExp(`^${FACT} \\[mem:mem_[0-9a-f]+\\]$`));
+    },
+    240_000,
   );
 
   verifies(
