@@ -13,8 +13,8 @@ interface Given {
 }
 
 /**
- * `[mem:ID]` in the text of an answer, as a link to the memory. Which ones a run was given its record says; one that it was not
- * given is nobody's source, and says so. Null run: nothing is known, and nothing is a source.
+ * `[mem:ID]` in the text of an answer, as a link to the memory. The run's record lists the memories it was given; a citation of any
+ * other one is marked as not retrieved. Null run: nothing was retrieved.
  */
 export function useCitations(runId: string | null, answer: string): (text: string) => ReactNode {
   const asks = runId !== null && IS_CITING.test(answer);

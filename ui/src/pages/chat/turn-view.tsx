@@ -20,7 +20,7 @@ import { ToolCalls } from "./tool-calls.tsx";
 import type { Turn } from "./turns.ts";
 import { useEndedCalls } from "./use-ended-calls.ts";
 
-/** As it is sent anew: its text, and the run that holds the images it came with. */
+/** What editing a message starts from: its text, and the run that holds its images. */
 export interface SentMessage {
   readonly text: string;
   readonly images: number;

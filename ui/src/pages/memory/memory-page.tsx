@@ -92,7 +92,7 @@ function Row({ memory }: { memory: Memory }) {
         <HostileText text={shown.length > MAX_CHARS ? `${shown.slice(0, MAX_CHARS).toWellFormed()}…` : shown} />
       </Link>
       <p className={styles["minor"]}>
-        {KINDS[kind]} <Time at={created_at} />, {agent_id} <Labels memory={memory} />
+        {KINDS[kind]} <Time at={created_at} /> for {agent_id} <Labels memory={memory} />
         {tags.map((tag) => (
           <Tag key={tag}>{tag}</Tag>
         ))}

@@ -27,7 +27,7 @@ export function SpendCard() {
   const { value, error } = useRecord("budget.get", { days: Number(period) });
   const { value: listed } = useRecord("models.list", {});
   const days = value?.days ?? [];
-  // Nobody said what these cost, which is not that they cost nothing.
+  // Their price is not configured: unknown is not zero.
   const unpriced = new Set(listed?.models.filter((model) => hasNoPrice(model)).map(({ model }) => model));
   const isUnknown = days.some(({ spent }) =>
     spent.some(({ scope, tokens }) => tokens > 0 && unpriced.has(modelOf(scope))),
